@@ -47,7 +47,7 @@ def ngram(
         >>> model.generate("ha", max_new_tokens=9).text
         ' ha ha ha'
     """
-    vocabulary, read, device = _parts(tokenizer)
+    vocabulary, read, device = _tokenizer_and_device(tokenizer)
     if isinstance(texts, Path):
         return Model(NgramModel.open(texts, vocabulary, device=device), read, name=name)
     if not isinstance(order, int) or isinstance(order, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -56,7 +56,7 @@ def ngram(
     return Model(NgramModel.train(tokens, vocabulary, order, device=device), read, name=name)
 
 
-def _parts(tokenizer: Any) -> tuple[Vocabulary, Any, torch.device]:
+def _tokenizer_and_device(tokenizer: Any) -> tuple[Vocabulary, Any, torch.device]:
     """Return the vocabulary, the transformers tokenizer or None, and the device."""
     if isinstance(tokenizer, Model):
         model = tokenizer.language_model

@@ -22,7 +22,7 @@ Untyped: TypeAlias = Mapping[str, Any] | Callable[..., Any]
 """A source whose values have no type that is known: a JSON Schema, a callable."""
 
 
-def _listed(value: object) -> list[object]:
+def _elements(value: object) -> list[object]:
     """The elements of a sequence that is no text, [] for anything else."""
     if isinstance(value, str) or not isinstance(value, Sequence):
         return []
@@ -37,7 +37,7 @@ def split_prompts(given: object) -> tuple[list[Prompt], bool]:
     """
     if isinstance(given, str) or are_messages(given):
         return [given], False
-    listed = _listed(given)
+    listed = _elements(given)
     prompts: list[Prompt] = [p for p in listed if isinstance(p, str) or are_messages(p)]
     if listed and len(prompts) == len(listed):
         return prompts, True
@@ -52,7 +52,7 @@ def spread(given: object, count: int, *, batch: bool, what: str) -> list[object]
     """One value for each row. A list in a batch has one for each; other values repeat."""
     if not (batch and isinstance(given, list)):
         return [given] * count
-    each = _listed(cast("object", given))
+    each = _elements(cast("object", given))
     if len(each) != count:
         raise SourceError(
             f"{len(each)} {what} for {count} prompts: give one for all, or a list of {count}"

@@ -602,10 +602,12 @@ class Foresight:
             each = np.ascontiguousarray(tokens, np.uint32)
             with while_there_is_room:
                 network.run(at.READ_EACH, state.macro, len(each), each, codes)
-                return None if (codes & 1).any() else (codes, self._behind(network, codes))
+                return None if (codes & 1).any() else (codes, self._bytes_by_code(network, codes))
         return None
 
-    def _behind(self, network: Network, codes: "NDArray[np.uint32]") -> dict[int, int | None]:
+    def _bytes_by_code(
+        self, network: Network, codes: "NDArray[np.uint32]"
+    ) -> dict[int, int | None]:
         met = np.unique(codes).tolist()
         if len(met) > MOST or network is not self._states.network:
             return dict.fromkeys(met)

@@ -574,13 +574,13 @@ class Spans:
     def farthest(self, lexicon: Lexicon, state: int) -> int | None:
         """Upper bound on `least` of a state and all its successors; None if there are too many."""
         if state not in self._farthest:
-            met, whole = self._behind(lexicon, state)
+            met, whole = self._reachable(lexicon, state)
             found = self._greatest(lexicon, met) if whole else None
             for one in met if whole else met[:_NEAR]:
                 self._farthest.setdefault(one, found)
         return self._farthest[state]
 
-    def _behind(self, lexicon: Lexicon, state: int) -> tuple[list[int], bool]:
+    def _reachable(self, lexicon: Lexicon, state: int) -> tuple[list[int], bool]:
         """A state and its successors in breadth-first order, and whether these are all."""
         met, known = [state], {state}
         for one in met:  # which grows
@@ -690,10 +690,10 @@ class Lengths:
         """Options after a character of one byte, or a longer one, in both orders of `_in_order`."""
         found = self._ways.get((state, longer))
         if found is None:
-            found = self._ways[state, longer] = self._in_order(self._behind(state, longer))
+            found = self._ways[state, longer] = self._in_order(self._after_character(state, longer))
         return found
 
-    def _behind(self, state: int, longer: bool) -> Iterable[int]:
+    def _after_character(self, state: int, longer: bool) -> Iterable[int]:
         """States after a character of one byte; if `longer`, after the others that may differ."""
         between = self._between
         pairs = self._pairs(state, between)

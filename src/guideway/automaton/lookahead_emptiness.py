@@ -61,7 +61,7 @@ class Verdicts:
         arena = self._arena
         node, stack = arena.place(place)
         asked = arena.verdict(place) == at.V_UNKNOWN and arena.record(node)[0] != at.GUARDED
-        whole = self._whole(node, stack) if self._can_be_said(node, stack) else None
+        whole = self._stack_expr(node, stack) if self._can_be_said(node, stack) else None
         if whole is not None:
             arena.set_verdict(place, self._verdict(whole))
         elif asked:
@@ -102,7 +102,7 @@ class Verdicts:
         except LimitError:
             return at.V_DOUBT
 
-    def _whole(self, node: int, stack: int) -> Expr | None:
+    def _stack_expr(self, node: int, stack: int) -> Expr | None:
         parts: list[Expr] = []
         if self._arena.record(node)[0] == at.GUARDED:
             _, node, guards, *_ = self._arena.record(node)

@@ -471,7 +471,7 @@ class MemberNodes:
 
     def node(self, rest: Rest) -> int:
         template, network, style = self._template, self._network, self._template.style
-        if rest.place < 0 and (whole := self._whole()) is not None:
+        if rest.place < 0 and (whole := self._independent_members()) is not None:
             return whole
         if not self._readable or not template.is_known(rest):
             return network.node(self._machine.unfold(Call(template, rest)))
@@ -483,7 +483,7 @@ class MemberNodes:
             member = arena.make(at.SEQUENCE, network.node(style.comma), member)
         return arena.choice([network.node(concat(style.closing, end)), member])
 
-    def _whole(self) -> int | None:
+    def _independent_members(self) -> int | None:
         """Node of the whole object if its members are independent, else None."""
         template, lexicon = self._template, self._network.lexicon
         found = template.alone() if self._readable else None

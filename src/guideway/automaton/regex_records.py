@@ -107,7 +107,7 @@ class Records:
         made: dict[int, Expr] = {}
         stack = [record]
         while stack:
-            parts = self._parts(stack[-1])
+            parts = self._operands(stack[-1])
             missing = [part for part in parts if part not in made]
             if missing:
                 stack.extend(missing)
@@ -119,7 +119,7 @@ class Records:
     def _fields(self, record: int) -> list[int]:
         return self._arrays[at.RECORD][record * at.WIDTH : record * at.WIDTH + 4].tolist()
 
-    def _parts(self, record: int) -> list[int]:
+    def _operands(self, record: int) -> list[int]:
         kind, a, b, _ = self._fields(record)
         if kind in (at.CONCAT, at.AND):
             return [a, b]

@@ -70,7 +70,8 @@ def _read(given: Message, place: str) -> Plain:
     said["content"] = _content(said.get("content"), f"{place}/content")
     if calls:
         said["tool_calls"] = [
-            _call(each, f"{place}/tool_calls/{n}") for n, each in enumerate(_listed(calls, place))
+            _call(each, f"{place}/tool_calls/{n}")
+            for n, each in enumerate(_call_list(calls, place))
         ]
     elif said["content"] is None:
         raise SourceError(
@@ -85,7 +86,7 @@ def _fields(given: object) -> Mapping[str, Any]:
     return given.model_dump() if _is_dumped(given) else {}
 
 
-def _listed(calls: object, place: str) -> Sequence[object]:
+def _call_list(calls: object, place: str) -> Sequence[object]:
     if isinstance(calls, str) or not isinstance(calls, Sequence):
         raise SourceError(
             f"tool_calls must be a list, not {brief(calls)}", place=f"{place}/tool_calls"

@@ -102,10 +102,10 @@ def written(source: Source) -> str:
     >>> written((Regex("a+") + "b" | Choice(["yes", "no"])) & ~Literal("x"))
     "((Regex('a+') + 'b') | Choice(['yes', 'no'])) & ~'x'"
     """
-    return _cut(_whole(source, 2))
+    return _cut(_short_form(source, 2))
 
 
-def _whole(source: Source, depth: int) -> str:  # noqa: C901, PLR0911, PLR0912  an arm for each kind
+def _short_form(source: Source, depth: int) -> str:  # noqa: C901, PLR0911, PLR0912  an arm for each kind
     match source:
         case Literal(text):
             return repr(_cut(text))
@@ -134,7 +134,7 @@ def _whole(source: Source, depth: int) -> str:  # noqa: C901, PLR0911, PLR0912  
         case Inverse(item):
             return f"~{_inner(item, depth)}"
         case Repetition(item, low, high):
-            return f"repeat({_whole(item, depth - 1)}, {brief(low)}, {brief(high)})"
+            return f"repeat({_short_form(item, depth - 1)}, {brief(low)}, {brief(high)})"
         case _:
             return type(source).__name__
 
@@ -144,7 +144,7 @@ def _joined(sign: str, parts: Iterable[Source], depth: int) -> str:
 
 
 def _inner(part: Source, depth: int) -> str:
-    shown = _whole(part, depth - 1)
+    shown = _short_form(part, depth - 1)
     return f"({shown})" if isinstance(part, Sequence | Either | Both) else shown
 
 

@@ -52,7 +52,7 @@ def _token(name: str) -> Special:
     return Special(name, required=False)
 
 
-def _parts(*written: "str | Source") -> Parts:
+def _sources(*written: "str | Source") -> Parts:
     """Sources of texts with special tokens in «», mixed with other sources."""
     found: list[Source] = []
     for part in written:
@@ -64,37 +64,37 @@ def _parts(*written: "str | Source") -> Parts:
 
 def _deepseek(kind: str, middle: str, after: str, between: str) -> Format:
     return Format(
-        opening=_parts("«<｜tool▁calls▁begin｜>»"),
-        head=_parts(f"«<｜tool▁call▁begin｜>»{kind}"),
-        middle=_parts(middle),
-        tail=_parts(f"{after}«<｜tool▁call▁end｜>»"),
-        between=_parts(between),
-        closing=_parts("«<｜tool▁calls▁end｜>»"),
+        opening=_sources("«<｜tool▁calls▁begin｜>»"),
+        head=_sources(f"«<｜tool▁call▁begin｜>»{kind}"),
+        middle=_sources(middle),
+        tail=_sources(f"{after}«<｜tool▁call▁end｜>»"),
+        between=_sources(between),
+        closing=_sources("«<｜tool▁calls▁end｜>»"),
         trigger=_token("<｜tool▁calls▁begin｜>"),
     )
 
 
 def _glm(line: str) -> Format:
     return Format(
-        head=_parts("«<tool_call>»"),
-        middle=_parts(line),
-        tail=_parts("«</tool_call>»"),
-        between=_parts(line),
+        head=_sources("«<tool_call>»"),
+        middle=_sources(line),
+        tail=_sources("«</tool_call>»"),
+        between=_sources(line),
         trigger=_token("<tool_call>"),
         arguments=Elements(
-            begin=_parts("«<arg_key>»"),
-            middle=_parts(f"«</arg_key>»{line}«<arg_value>»"),
+            begin=_sources("«<arg_key>»"),
+            middle=_sources(f"«</arg_key>»{line}«<arg_value>»"),
             end=_token("</arg_value>"),
-            behind=_parts(line),
+            behind=_sources(line),
         ),
     )
 
 
 def _gemma(begin: str, end: str, quote: str) -> Format:
     return Format(
-        head=_parts(f"«{begin}»call:"),
-        middle=_parts("{"),
-        tail=_parts(f"}}«{end}»"),
+        head=_sources(f"«{begin}»call:"),
+        middle=_sources("{"),
+        tail=_sources(f"}}«{end}»"),
         between=(),
         trigger=_token(begin),
         arguments=Literals(
@@ -111,70 +111,70 @@ def _gemma(begin: str, end: str, quote: str) -> Format:
 
 _ANALYSIS: Final = Sequence(
     (
-        *_parts("«<|channel|>»", Choice(["analysis", "commentary"]), "«<|message|>»"),
+        *_sources("«<|channel|>»", Choice(["analysis", "commentary"]), "«<|message|>»"),
         Until(_token("<|end|>")),
     )
 )
 _KINDS: Final = (" json", " «<|constrain|>»json", "«<|constrain|>»json")
-_DSML: Final = Sequence(_parts("<«｜DSML｜»function_calls>"))
+_DSML: Final = Sequence(_sources("<«｜DSML｜»function_calls>"))
 
 FORMATS: Final[dict[str, Format]] = {
     # README of NousResearch's Hermes-Function-Calling, on the prompt format; also the chat
     # templates of Qwen2.5 and Qwen3, with each call on its own lines.
     "hermes": Format(
-        head=_parts('«<tool_call>»\n{"name": "'),
-        middle=_parts('", "arguments": '),
-        tail=_parts("}\n«</tool_call>»"),
-        between=_parts("\n"),
+        head=_sources('«<tool_call>»\n{"name": "'),
+        middle=_sources('", "arguments": '),
+        tail=_sources("}\n«</tool_call>»"),
+        between=_sources("\n"),
         trigger=_token("<tool_call>"),
     ),
     # Llama 3.1's prompt format in Meta's llama-models, section on JSON based tool calling; several
     # calls as vLLM's parser llama3_json reads them.
     "llama3": Format(
-        head=_parts('{"name": "'),
-        middle=_parts('", "parameters": '),
-        tail=_parts("}"),
-        between=_parts("; "),
+        head=_sources('{"name": "'),
+        middle=_sources('", "parameters": '),
+        tail=_sources("}"),
+        between=_sources("; "),
         text=Regex(r"(?![\s]*\{)[\s\S]*"),
     ),
     # The same page, examples with the environment ipython.
     "llama3_python_tag": Format(
-        opening=_parts("«<|python_tag|>»"),
+        opening=_sources("«<|python_tag|>»"),
         head=(Choice(['{"name": "', '{"type": "function", "name": "']),),
-        middle=_parts('", "parameters": '),
-        tail=_parts("}"),
-        between=_parts("; "),
+        middle=_sources('", "parameters": '),
+        tail=_sources("}"),
+        between=_sources("; "),
         trigger=_token("<|python_tag|>"),
     ),
     # The chat template of Qwen3-Coder, and of other models with its format.
     "qwen3_coder": Format(
-        head=_parts("«<tool_call>»\n<function="),
-        middle=_parts(">\n"),
-        tail=_parts("</function>\n«</tool_call>»"),
-        between=_parts("\n"),
+        head=_sources("«<tool_call>»\n<function="),
+        middle=_sources(">\n"),
+        tail=_sources("</function>\n«</tool_call>»"),
+        between=_sources("\n"),
         trigger=_token("<tool_call>"),
         arguments=Elements(
-            begin=_parts("<parameter="),
-            middle=_parts(">\n"),
+            begin=_sources("<parameter="),
+            middle=_sources(">\n"),
             end=Literal("\n</parameter>"),
-            behind=_parts("\n"),
+            behind=_sources("\n"),
         ),
     ),
     # tokens/tokenizers/instruct.py of mistral-common, versions 3 to 7, and the chat templates of
     # Mistral-7B-Instruct-v0.3, with a blank after the token, and of Mistral-Nemo, without.
     "mistral": Format(
-        opening=_parts("«[TOOL_CALLS]»", Choice(["[", " ["])),
-        head=_parts('{"name": "'),
-        middle=_parts('", "arguments": '),
-        tail=_parts("}"),
-        between=_parts(", "),
-        closing=_parts("]"),
+        opening=_sources("«[TOOL_CALLS]»", Choice(["[", " ["])),
+        head=_sources('{"name": "'),
+        middle=_sources('", "arguments": '),
+        tail=_sources("}"),
+        between=_sources(", "),
+        closing=_sources("]"),
         trigger=_token("[TOOL_CALLS]"),
     ),
     # The same file from version 13 on; calls have no ids.
     "mistral_v13": Format(
-        head=_parts("«[TOOL_CALLS]»"),
-        middle=_parts("«[ARGS]»"),
+        head=_sources("«[TOOL_CALLS]»"),
+        middle=_sources("«[ARGS]»"),
         between=(),
         trigger=_token("[TOOL_CALLS]"),
     ),
@@ -183,20 +183,20 @@ FORMATS: Final[dict[str, Format]] = {
     # recipient follows the channel, or the role as in the chat template of gpt-oss. The mark of
     # JSON is the guide's or that of chat templates.
     "harmony": Format(
-        prelude=Sequence(_parts(_ANALYSIS, "«<|start|>»assistant")),
-        head=_parts("«<|channel|>»commentary to=functions."),
-        middle=_parts(" «<|constrain|>»json«<|message|>»"),
+        prelude=Sequence(_sources(_ANALYSIS, "«<|start|>»assistant")),
+        head=_sources("«<|channel|>»commentary to=functions."),
+        middle=_sources(" «<|constrain|>»json«<|message|>»"),
         others=(
             (
-                _parts(" to=functions."),
-                _parts(
+                _sources(" to=functions."),
+                _sources(
                     "«<|channel|>»commentary",
-                    Either(tuple(map(Sequence, map(_parts, _KINDS)))),
+                    Either(tuple(map(Sequence, map(_sources, _KINDS)))),
                     "«<|message|>»",
                 ),
             ),
         ),
-        text=Sequence(_parts("«<|channel|>»final«<|message|>»", Text())),
+        text=Sequence(_sources("«<|channel|>»final«<|message|>»", Text())),
     ),
     # The chat template of DeepSeek-V3, and of DeepSeek-R1 since May 2025 (vLLM has both as
     # examples/tool_chat_template_deepseekv3.jinja and _deepseekr1.jinja).
@@ -205,31 +205,31 @@ FORMATS: Final[dict[str, Format]] = {
     "deepseek_v31": _deepseek("", "«<｜tool▁sep｜>»", "", ""),
     # encoding/encoding_dsv32.py of DeepSeek-V3.2 (a template in llama.cpp, DeepSeek-V3.2.jinja).
     "deepseek_v32": Format(
-        opening=_parts(_DSML, "\n"),
-        head=_parts('<«｜DSML｜»invoke name="'),
-        middle=_parts('">\n'),
-        tail=_parts("</«｜DSML｜»invoke>\n"),
+        opening=_sources(_DSML, "\n"),
+        head=_sources('<«｜DSML｜»invoke name="'),
+        middle=_sources('">\n'),
+        tail=_sources("</«｜DSML｜»invoke>\n"),
         between=(),
-        closing=_parts("</«｜DSML｜»function_calls>"),
+        closing=_sources("</«｜DSML｜»function_calls>"),
         trigger=_DSML,
         arguments=Elements(
-            begin=_parts('<«｜DSML｜»parameter name="'),
-            middle=_parts('" string="true">'),
-            json=_parts('" string="false">'),
-            end=Sequence(_parts("</«｜DSML｜»parameter>")),
-            behind=_parts("\n"),
+            begin=_sources('<«｜DSML｜»parameter name="'),
+            middle=_sources('" string="true">'),
+            json=_sources('" string="false">'),
+            end=Sequence(_sources("</«｜DSML｜»parameter>")),
+            behind=_sources("\n"),
             none="\n",
         ),
     ),
     # docs/tool_call_guidance.md of Kimi-K2-Instruct, and the chat template of Kimi-K2-Thinking. The
     # number counts all calls of the conversation, so any number is allowed.
     "kimi_k2": Format(
-        opening=_parts("«<|tool_calls_section_begin|>»"),
-        head=_parts("«<|tool_call_begin|>»functions."),
-        middle=_parts(":", Regex("0|[1-9][0-9]{0,3}"), "«<|tool_call_argument_begin|>»"),
-        tail=_parts("«<|tool_call_end|>»"),
+        opening=_sources("«<|tool_calls_section_begin|>»"),
+        head=_sources("«<|tool_call_begin|>»functions."),
+        middle=_sources(":", Regex("0|[1-9][0-9]{0,3}"), "«<|tool_call_argument_begin|>»"),
+        tail=_sources("«<|tool_call_end|>»"),
         between=(),
-        closing=_parts("«<|tool_calls_section_end|>»"),
+        closing=_sources("«<|tool_calls_section_end|>»"),
         trigger=_token("<|tool_calls_section_begin|>"),
         ids=re.compile(r"<\|tool_call_begin\|>(functions\.[^<]*)<\|tool_call_argument_begin\|>"),
     ),
@@ -239,40 +239,40 @@ FORMATS: Final[dict[str, Format]] = {
     "glm47": _glm(""),
     # The chat template of MiniMax-M1 (vLLM's examples/tool_chat_template_minimax_m1.jinja).
     "minimax_m1": Format(
-        opening=_parts("«<tool_calls>»\n"),
-        head=_parts('{"name": "'),
-        middle=_parts('", "arguments": '),
-        tail=_parts("}\n"),
+        opening=_sources("«<tool_calls>»\n"),
+        head=_sources('{"name": "'),
+        middle=_sources('", "arguments": '),
+        tail=_sources("}\n"),
         between=(),
-        closing=_parts("«</tool_calls>»"),
+        closing=_sources("«</tool_calls>»"),
         trigger=_token("<tool_calls>"),
     ),
     # The chat template of MiniMax-M2.
     "minimax_m2": Format(
-        opening=_parts("«<minimax:tool_call>»\n"),
-        head=_parts('<invoke name="'),
-        middle=_parts('">\n'),
-        tail=_parts("</invoke>\n"),
+        opening=_sources("«<minimax:tool_call>»\n"),
+        head=_sources('<invoke name="'),
+        middle=_sources('">\n'),
+        tail=_sources("</invoke>\n"),
         between=(),
-        closing=_parts("«</minimax:tool_call>»"),
+        closing=_sources("«</minimax:tool_call>»"),
         trigger=_token("<minimax:tool_call>"),
         arguments=Elements(
-            begin=_parts('<parameter name="'),
-            middle=_parts('">'),
+            begin=_sources('<parameter name="'),
+            middle=_sources('">'),
             end=Literal("</parameter>"),
-            behind=_parts("\n"),
+            behind=_sources("\n"),
         ),
     ),
     # Prompt formats of Llama 3.2 and Llama 4 in Meta's llama-models, sections on calls in Python's
     # syntax; Gemma 3 writes it if prompted (vLLM's
     # examples/tool_chat_template_gemma3_pythonic.jinja).
     "pythonic": Format(
-        opening=_parts("["),
+        opening=_sources("["),
         head=(),
-        middle=_parts("("),
-        tail=_parts(")"),
-        between=_parts(", "),
-        closing=_parts("]"),
+        middle=_sources("("),
+        tail=_sources(")"),
+        between=_sources(", "),
+        closing=_sources("]"),
         text=Regex(r"(?![\s]*\[)[\s\S]*"),
         arguments=Literals(
             equals="=", comma=Regex(", ?"), colon=Regex(": ?"), words=("True", "False", "None")

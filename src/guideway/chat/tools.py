@@ -397,23 +397,23 @@ class Tools(Composed[tuple[ToolCall, ...]]):
 
 def _published(document: dict[str, Any]) -> dict[str, Any]:
     """The schema of a type without guideway's own keywords; integers by their type."""
-    said = {name: part for name, part in _told(document).items() if name != "title"}
+    said = {name: part for name, part in _portable_schema(document).items() if name != "title"}
     definitions: dict[str, Any] = said.pop("$defs", {})
     definitions.pop(INTEGER.rpartition("/")[2], None)
     return {**said, "$defs": definitions} if definitions else said
 
 
-def _told(schema: Any) -> Any:
+def _portable_schema(schema: Any) -> Any:
     """A schema as other readers know it, with references to pydantic's integers as integers.
 
-    >>> _told({"type": "string", "pattern": "(?u)^.$", "$comment": "pattern ^.$"})
+    >>> _portable_schema({"type": "string", "pattern": "(?u)^.$", "$comment": "pattern ^.$"})
     {'type': 'string', 'pattern': '^.$'}
     """
     if isinstance(schema, list):
-        return [_told(part) for part in cast("list[Any]", schema)]
+        return [_portable_schema(part) for part in cast("list[Any]", schema)]
     if not isinstance(schema, dict):
         return schema
-    said = {name: _told(part) for name, part in cast("dict[str, Any]", schema).items()}
+    said = {name: _portable_schema(part) for name, part in cast("dict[str, Any]", schema).items()}
     if said.get("$ref") != INTEGER:
         return _as_written(said)
     return {"type": "integer", **{name: part for name, part in said.items() if name != "$ref"}}

@@ -91,7 +91,7 @@ class Routes:
         if found is not None:
             return found
         if spot not in self._known:
-            found = self._behind(spot)
+            found = self._completion_in_piece(spot)
             found = self._search(spot) if found is None else found
             remember(self._known, spot, found, _MOST_KNOWN)
         return self._known[spot]
@@ -190,7 +190,7 @@ class Routes:
                         seen.add(sort)
                         yield bytes((byte,)) + end
 
-    def _behind(self, spot: Spot) -> Route | None:
+    def _completion_in_piece(self, spot: Spot) -> Route | None:
         """A draft that goes on in the same piece."""
         cutter = self._cutter
         if cutter.inside(spot.place):
@@ -242,7 +242,7 @@ class Routes:
             for token, after in self._next(here, seen):
                 route = self._settle(after.rest, after.place)
                 if route is None:
-                    route = self._behind(after)
+                    route = self._completion_in_piece(after)
                 if route is not None:
                     return (*path, token, *route)
                 serial += 1

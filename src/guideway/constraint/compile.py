@@ -265,7 +265,7 @@ def _compile(
         machine = Derivatives(expr, spelled.spellable, meter.tick)
         machine.living.least.consulted = shared_lexicon(spelled.spellable)
         # `has_text` lowers the parts that it needs.
-        lives = _told(resolved.source, lambda: machine.has_text(expr))
+        lives = _ask_naming_parts(resolved.source, lambda: machine.has_text(expr))
         if not lives:
             raise _unsatisfiable(resolved.source, expr, meter)
         machine.settle()
@@ -287,7 +287,7 @@ def _compile(
     if cutter is None and (expr.looks or isinstance(expr, And | Not)):
         # The mask of an intersection may take too long. Raise that error now.
         with metered(meter.tick):
-            _told(resolved.source, lambda: made.mask(made.start()))
+            _ask_naming_parts(resolved.source, lambda: made.mask(made.start()))
     if cutter is None and expr.regular:
         _try_wide(expr, machine, vocabulary, budget, meter)
     if isinstance(resolved.source, JsonSchema) and spelled.closed:
@@ -308,7 +308,7 @@ def _check_keywords(what: Source) -> None:
         held = {id(part): part for each in held.values() for part in parts_of(each)}
 
 
-def _told(what: Source, ask: Callable[[], Told]) -> Told:
+def _ask_naming_parts(what: Source, ask: Callable[[], Told]) -> Told:
     """Return `ask()`. If its search takes too long, name the two intersected parts."""
     try:
         return ask()

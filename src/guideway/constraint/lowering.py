@@ -283,7 +283,7 @@ def _lower_meet(
     source: Both | Inverse, lower: Callable[[Source], Expr], decide: Decider | None
 ) -> Expr:
     """Intersect as a whole or, if that is refused, alternative by alternative."""
-    parts = _parts(source)
+    parts = _operands(source)
     try:
         return _met(parts, lower, decide)
     except UnsupportedError:
@@ -296,7 +296,7 @@ def _lower_meet(
 
 def _alternatives(parts: list[Meeting]) -> list[list[Meeting]]:
     options = [
-        [[(part, True)]] if denied else [_parts(option) for option in _options(part)]
+        [[(part, True)]] if denied else [_operands(option) for option in _options(part)]
         for part, denied in parts
     ]
     if prod(map(len, options)) > MOST_WAYS:
@@ -341,7 +341,7 @@ def _is_marked(source: Source) -> bool:
     return isinstance(source, Special) or any(map(_is_marked, parts_of(source)))
 
 
-def _parts(source: Source) -> list[Meeting]:
+def _operands(source: Source) -> list[Meeting]:
     """Flatten the operands, each with whether it is denied (De Morgan)."""
     found: list[Meeting] = []
     todo: list[Meeting] = [(source, False)]

@@ -49,7 +49,7 @@ def shipped(name: str) -> Shipped:
     path = paths().get(name) if isinstance(name, str) else None  # pyright: ignore[reportUnnecessaryIsInstance]
     if path is None:
         meant = did_you_mean(name, paths())
-        raise SourceError(f"no grammar {brief(name)}{meant}: {_listed()}")
+        raise SourceError(f"no grammar {brief(name)}{meant}: {_all_names()}")
     return read(name, path.read_text(encoding="utf-8"))
 
 
@@ -71,7 +71,7 @@ def read(name: str, text: str) -> Shipped:
     return Shipped(name, lines[0], text, tuple(examples["accept"]), tuple(examples["reject"]))
 
 
-def _listed() -> str:
+def _all_names() -> str:
     """All names, in a short form for an error."""
     folders = dict[str, list[str]]()
     for name in paths():

@@ -185,7 +185,7 @@ def early(
     """Rows before temperature and filters, marked if the mark belongs there."""
     if marking is None or not marking.scheme.early:
         return row
-    return _told(marking.rows(row), None, watch, marking.width)
+    return _show_row(marking.rows(row), None, watch, marking.width)
 
 
 def late(
@@ -203,10 +203,10 @@ def late(
         return row
     if marking.scheme.kind == "gumbel":
         return marking.own_ends(row, ids, key)
-    return _told(marking.rows(row, ids), ids, watch, marking.width)
+    return _show_row(marking.rows(row, ids), ids, watch, marking.width)
 
 
-def _told(row: Tensor, ids: Tensor | None, watch: Watch | None, width: int) -> Tensor:
+def _show_row(row: Tensor, ids: Tensor | None, watch: Watch | None, width: int) -> Tensor:
     if watch is not None:
         watch("watermark", row if ids is None else widened((row, ids), width))
     return row

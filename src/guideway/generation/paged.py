@@ -31,11 +31,11 @@ def readable(ensemble: Ensemble, row: Sequence) -> bool:
     return (
         not ensemble.summed
         and len({*row.request.prompts}) == 1
-        and all(_whole(backbone) for backbone in ensemble.backbones)
+        and all(_is_plain(backbone) for backbone in ensemble.backbones)
     )
 
 
-def _whole(backbone: Backbone) -> bool:
+def _is_plain(backbone: Backbone) -> bool:
     straight = backbone.alignment is None or backbone.alignment.straight
     return straight and not backbone.varied and len(backbone.contexts) == 1
 

@@ -49,13 +49,13 @@ def judged(
 
 
 def _asked(term: ClassifierTerm, texts: Sequence[TextContext]) -> list[float]:
-    read = [_whole(text, term) for text in texts]
+    read = [_classifier_input(text, term) for text in texts]
     known = {text: place for place, text in enumerate(dict.fromkeys(read))}
     given = asked(term, list(known))
     return [float(given[known[text]]) for text in read]
 
 
-def _whole(text: TextContext, term: ClassifierTerm) -> str:
+def _classifier_input(text: TextContext, term: ClassifierTerm) -> str:
     """The classifier's input: the text, or its last tokens."""
     *before, last = text.pieces
     opened = TextContext(tuple(before), text.prompt, text.joint)

@@ -347,7 +347,7 @@ class ItemsTemplate:
         return found
 
     def resume(self, argument: Hashable, captured: bytes | None) -> Expr:
-        return call(self, _behind(cast("Rest", argument), captured))
+        return call(self, _rest_after(cast("Rest", argument), captured))
 
     def resume_any(self, argument: Hashable) -> Expr:
         rest = cast("Rest", argument)
@@ -378,7 +378,7 @@ class ItemsTemplate:
     ) -> bool | None:
         if look.spellable == ALL_BYTES:
             return True
-        return self._lives(_behind(cast("Rest", argument), captured()), look)
+        return self._lives(_rest_after(cast("Rest", argument), captured()), look)
 
     def parts(self, argument: Hashable) -> Iterator[Expr]:
         rest = cast("Rest", argument)
@@ -401,7 +401,7 @@ class ItemsTemplate:
     def least_after(
         self, argument: Hashable, least: Least, captured: bytes | None = None
     ) -> bytes | None:
-        return self.least(_behind(cast("Rest", argument), captured), least)
+        return self.least(_rest_after(cast("Rest", argument), captured), least)
 
     def least_begun(self, argument: Hashable, least: Least, read: bytes) -> bytes | None:
         del argument, least, read
@@ -518,10 +518,10 @@ class ItemsTemplate:
             if not stays and behind.twice is not None:
                 word = least(self._value(value))
                 if word is not None:
-                    return word, _behind(behind, word)
+                    return word, _rest_after(behind, word)
         return None
 
 
-def _behind(rest: Rest, captured: bytes | None) -> Rest:
+def _rest_after(rest: Rest, captured: bytes | None) -> Rest:
     value = UNKNOWN if captured is None else read_exact(captured)
     return Rest(rest.position, rest.used | {value}, rest.said, rest.twice)

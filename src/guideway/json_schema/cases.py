@@ -499,7 +499,7 @@ def _demands(option: Formula) -> "_Demands":
     """Names that an option requires and forbids, and values that it asserts and denies."""
     found = _demanded.get(option)
     if found is None:
-        found = _told(option.parts if isinstance(option, Every) else (option,))
+        found = _read_demands(option.parts if isinstance(option, Every) else (option,))
         if len(_demanded) >= _REMEMBERED:
             _demanded.clear()
             _shared.clear()
@@ -507,7 +507,7 @@ def _demands(option: Formula) -> "_Demands":
     return found
 
 
-def _told(parts: Iterable[Formula]) -> "_Demands":
+def _read_demands(parts: Iterable[Formula]) -> "_Demands":
     required, absent = set[str](), set[str]()
     held, denied = set[tuple[str, Formula]](), set[tuple[str, Formula]]()
     only: frozenset[str] | None = None

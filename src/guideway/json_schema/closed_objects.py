@@ -94,7 +94,7 @@ class _Closing:
         if self._is_union(raw):
             branches = chain.from_iterable(_list(raw.get(name)) for name in _BRANCHES)
             return [*branches, *self._below(raw, frozenset())]
-        whole, composed = self._whole(raw, self._parts), self._whole(raw, self._held)
+        whole, composed = self._with_parts(raw, self._subschemas), self._with_parts(raw, self._held)
         self._open.update(id(part) for part in composed[1:])
         for part in chain.from_iterable(_list(one.get("oneOf")) for one in composed):
             self._keep(part)
@@ -103,7 +103,7 @@ class _Closing:
         self._found.append((raw, whole))
         return [*chain.from_iterable(self._below(part, shared) for part in composed)]
 
-    def _parts(self, raw: Raw) -> list[Any]:
+    def _subschemas(self, raw: Raw) -> list[Any]:
         """Schemas that apply to the same value."""
         if self._draft <= 7 and "$ref" in raw:
             return self._held(raw)
@@ -118,7 +118,7 @@ class _Closing:
             found += chain.from_iterable(_map(raw.get(name)).values() for name in _DEPENDENT)
         return [part for part in found if part is not None]
 
-    def _whole(self, raw: Raw, parts: Callable[[Raw], list[Any]]) -> list[Raw]:
+    def _with_parts(self, raw: Raw, parts: Callable[[Raw], list[Any]]) -> list[Raw]:
         """A schema and all its parts."""
         whole, seen, todo = list[Raw](), set[int](), [raw]
         while todo:
@@ -185,7 +185,7 @@ class _Closing:
             if id(raw) not in fixed and _is_to_close(whole):
                 self._close(raw, whole)
         for raw, target in self._referring:
-            whole = self._whole(target, self._parts)
+            whole = self._with_parts(target, self._subschemas)
             if id(target) in fixed and id(raw) not in fixed and _is_to_close(whole):
                 self._close(raw, [raw, *whole])
 
@@ -202,7 +202,9 @@ class _Closing:
             raw |= kept | {"allOf": [{"$ref": reference}]}
         parts = (raw,) if static else whole
         listed = {name for part in parts for name in _map(part.get("properties"))}
-        more: Raw = {name: {} for part in whole for name in _listed(part) if name not in listed}
+        more: Raw = {
+            name: {} for part in whole for name in _mentioned_names(part) if name not in listed
+        }
         if more:
             raw["properties"] = {**_map(raw.get("properties")), **more}
         raw["additionalProperties" if static else "unevaluatedProperties"] = False
@@ -223,7 +225,7 @@ def _is_to_close(whole: list[Raw]) -> bool:
     )
 
 
-def _listed(raw: Raw) -> Iterator[str]:
+def _mentioned_names(raw: Raw) -> Iterator[str]:
     """Names in `properties`, `required` and dependencies."""
     yield from _map(raw.get("properties"))
     yield from (name for name in _list(raw.get("required")) if isinstance(name, str))

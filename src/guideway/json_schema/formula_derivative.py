@@ -141,7 +141,7 @@ class Progress:
                 return {TRUE: TRUE} if holds else {}
             case Leaf(atom):
                 after = self._read(atom)
-                return None if after is None or after is node else self._listed(after)
+                return None if after is None or after is node else self._pairs(after)
             case _:
                 parts = node.parts
                 spend(1 + len(parts) // 4)
@@ -223,7 +223,7 @@ class Progress:
             self._exclusive[first, second] = found
         return found
 
-    def _listed(self, after: Formula) -> Pairs:
+    def _pairs(self, after: Formula) -> Pairs:
         def make(node: Formula, made: dict[Formula, Pairs]) -> Pairs:
             match node:
                 case Truth(holds):

@@ -266,11 +266,11 @@ class Keysets:
             values,
             tuple(name.name in required for name in names),
             kept[0][1] if kept else FALSE,
-            None if unnamed is None else alt(self._listed(names), unnamed.spelled),
+            None if unnamed is None else alt(self._named_keys(names), unnamed.spelled),
             unnamed,
         )
 
-    def _listed(self, names: list[KeyClass]) -> Expr:
+    def _named_keys(self, names: list[KeyClass]) -> Expr:
         return self._spelling.choose((str(name.name), EPSILON) for name in names)
 
     def _unnamed(

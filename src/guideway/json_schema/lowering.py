@@ -170,7 +170,7 @@ class TameLowering:
             return self._rule("object", self._surely(raw), self._object, raw)
         names = (types,) if types.__class__ is str else types
         if types and _PARTED.isdisjoint(names):
-            return self._whole(raw)
+            return self._plain_value(raw)
         said = self._schema.said(raw)
         parts = [
             (kind, make)
@@ -178,12 +178,12 @@ class TameLowering:
             if (not types or kind in names) and not said.isdisjoint(_OF_PARTS[kind])
         ]
         if not parts:
-            return self._whole(raw)
+            return self._plain_value(raw)
         sure = len(names) == 1 and self._surely(raw)
         rules = [self._rule(kind, sure, make, raw) for kind, make in parts]
         taken = {kind for kind, _ in parts}
         others = [name for name in names or (*_WHOLE, "array", "object") if name not in taken]
-        return alt(*rules, self._whole({**raw, "type": others})) if others else alt(*rules)
+        return alt(*rules, self._plain_value({**raw, "type": others})) if others else alt(*rules)
 
     def _late(self, raw: Raw) -> Expr:
         return self._lower_wild(self, raw)
@@ -196,7 +196,7 @@ class TameLowering:
         self._rules += 1
         return Rule(f"{kind} {self._rules}", inhabited=sure, make=lambda: make(raw))
 
-    def _whole(self, raw: Raw) -> Expr:
+    def _plain_value(self, raw: Raw) -> Expr:
         """The values of a schema without parts: at once if it is simple, else when entered."""
         said = self._schema.said(raw)
         kept = {name: raw[name] for name in said if name not in _ANY_PART}
@@ -310,7 +310,7 @@ def told_apart(source: JsonSchema) -> TameLowering | None:
     return None if tame is None else _apart(tame, source)
 
 
-def _whole(source: JsonSchema, draft: Draft, raw: Json) -> Expr:
+def _lower_at_once(source: JsonSchema, draft: Draft, raw: Json) -> Expr:
     parts = LooseParts(raw, draft, strict=False)
     return Lowering(source, Document(parts.root, parts)).value(leaf(Holds(parts.root)))
 
@@ -349,7 +349,7 @@ def _apart(schema: TameSchema, source: JsonSchema) -> TameLowering:
         parts, lowering = general(made)
         return lowering.whole(lowering.meaning.said(enter(parts, raw)))
 
-    lower = partial(_whole, source, schema.draft)
+    lower = partial(_lower_at_once, source, schema.draft)
     made = TameLowering(schema, json_style(source), lower, lower_wild, partial(_forget, generals))
     if schema.wild:
         general(made)

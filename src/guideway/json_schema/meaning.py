@@ -135,7 +135,9 @@ class Alike:
                 continue
             self._left -= 1
             parts, others = list[Address](), list[Address]()
-            same = _listed(self._schemas[left], parts) == _listed(self._schemas[right], others)
+            same = _content_with_parts(self._schemas[left], parts) == _content_with_parts(
+                self._schemas[right], others
+            )
             if not same or self._left < 0:
                 return False
             seen[left, right] = None
@@ -151,7 +153,7 @@ def _unnamed(_: Address) -> Hashable:
     return True
 
 
-def _listed(schema: Schema, parts: list[Address]) -> Hashable:
+def _content_with_parts(schema: Schema, parts: list[Address]) -> Hashable:
     """The keywords of a schema, whose parts are appended to `parts`."""
 
     def put(part: Address) -> Hashable:

@@ -208,7 +208,7 @@ class Shortest:
         members = self._written(others, rest.extras, answers, set())
         if value is None or members is None:
             return None
-        return _joined(value, self._listed(members))
+        return _joined(value, self._in_order(members))
 
     def begun(self, rest: Rest, key: int, least: Least, read: bytes) -> bytes | None:
         """The rest of a needed member whose key (of a class) begins with `read`, and the others."""
@@ -236,7 +236,7 @@ class Shortest:
 
         standing = answers.recall(self.reading, partial(Standing[Chosen | None], None))
         found = standing.ask((rest.place, said), rest.extras, find, lambda _: answers.settled())
-        return None if found is None else self._listed(found)
+        return None if found is None else self._in_order(found)
 
     def _word(self, least: Least, looked: set[str]) -> Word:
         """The shortest member of a key; adds the keys of classes to `looked`."""
@@ -311,7 +311,7 @@ class Shortest:
             sorted([*free, *range(self.count, len(self.keys))], key=shortest),
             lambda key: key < self.count,
             shortest,
-            self._listed,
+            self._in_order,
         )
 
     def _estimate(self, place: int, least: Least) -> Estimate:
@@ -322,7 +322,7 @@ class Shortest:
 
         return Answers.of(least).recall((self.reading, place), make)
 
-    def _listed(self, members: Chosen) -> list[tuple[int, bytes]]:
+    def _in_order(self, members: Chosen) -> list[tuple[int, bytes]]:
         """Members in the first possible order."""
         ordered = self.reading.style.ordered
         return sorted(members) if ordered else sorted(members, key=itemgetter(1))

@@ -115,19 +115,19 @@ class Multiples:
 
     def positive(self) -> Expr:
         """Numbers of at least 1."""
-        return self._digits(0, self._whole, range(1, 10))
+        return self._digits(0, self._multiple, range(1, 10))
 
     def below_one(self) -> Expr:
         """Zero, if included, and numbers between 0 and 1."""
         return concat(_ZERO, alt(self._ended(0, 0), self._fraction(0)))
 
-    def _whole(self, rest: int) -> Expr:
+    def _multiple(self, rest: int) -> Expr:
         return alt(self._ended(rest, 0), self._fraction(rest), self._rule(rest, None))
 
     def _fraction(self, rest: int) -> Expr:
-        return concat(literal("."), self._behind(rest, 0)) if self._point else EMPTY
+        return concat(literal("."), self._fraction_digits(rest, 0)) if self._point else EMPTY
 
-    def _behind(self, rest: int, place: int) -> Expr:
+    def _fraction_digits(self, rest: int, place: int) -> Expr:
         """One or more digits after `place` digits of the fraction."""
         left = 10 ** (self._scale - place)
         if left > 1:
@@ -148,10 +148,10 @@ class Multiples:
     def _made(self, rest: int, place: int | None) -> Expr:
         spend(_STEP)
         if place is None:
-            return self._digits(rest, self._whole)
+            return self._digits(rest, self._multiple)
 
         def after(rest: int) -> Expr:
-            return alt(self._ended(rest, place + 1), self._behind(rest, place + 1))
+            return alt(self._ended(rest, place + 1), self._fraction_digits(rest, place + 1))
 
         return self._digits(rest, after)
 
@@ -258,18 +258,18 @@ def _decimals(low: Bound, high: Bound | None, form: _Form) -> Expr:
     least = _digits_before(low)
     if high is None:
         longer = concat(NONZERO, repeat(DIGIT, least), _free_fraction(form))
-        return alt(_whole(_edge(low, least), None, least, form, first=True), longer)
+        return alt(_units(_edge(low, least), None, least, form, first=True), longer)
     most = _digits_before(high)
     if least == most:
-        return _whole(_edge(low, least), _edge(high, least), least, form, first=True)
-    short = _whole(_edge(low, least), None, least, form, first=True)
+        return _units(_edge(low, least), _edge(high, least), least, form, first=True)
+    short = _units(_edge(low, least), None, least, form, first=True)
     return alt(short, _longer(_edge(high, most), most, least + 1, form, least=1))
 
 
 def _up_to(high: _Edge, left: int, needed: int, form: _Form) -> Expr:
     """Numbers with `needed` to `left` digits before the point."""
     if left == 0:
-        return _whole(None, high, 0, form)
+        return _units(None, high, 0, form)
     ended = _free_fraction(form) if needed <= 0 else EMPTY
     some = high.digits or not high.exclusive or needed < left
     if left % _AT_ONCE or not some:
@@ -313,14 +313,14 @@ def _powers(
         (n for n in (least, None if first is None else first + 1) if n is not None), default=None
     )
     yield concat(
-        _whole(None, None, 1, form, first=True),
+        _units(None, None, 1, form, first=True),
         exponents(begin, None if last is None else last - 1, plain),
     )
     for power in {first, last} - {None}:
         if power is not None and (least is None or power >= least):
             lower = _scaled(low, power, form, up=True) if power == first else None
             upper = None if high is None or power != last else _scaled(high, power, form, up=False)
-            yield concat(_whole(lower, upper, 1, form, first=True), exponents(power, power, plain))
+            yield concat(_units(lower, upper, 1, form, first=True), exponents(power, power, plain))
 
 
 def _scaled(bound: Bound, power: int, form: _Form, *, up: bool) -> _Edge:
@@ -340,7 +340,7 @@ def _free_digits(form: _Form) -> Expr:
 
 
 @lru_cache(maxsize=4096)
-def _whole(
+def _units(
     low: _Edge | None, high: _Edge | None, left: int, form: _Form, *, first: bool = False
 ) -> Expr:
     low = _needed(low)
@@ -351,7 +351,7 @@ def _whole(
         return alt(EPSILON if _may_end(low, high) else EMPTY, fraction)
     if low is high is None and not first:
         return concat(repeat(DIGIT, left, left), _free_fraction(form))
-    rest = partial(_whole, left=left - 1, form=form)
+    rest = partial(_units, left=left - 1, form=form)
     least = int(first and (left > 1 or low is None))
     return _steps(low, high, least, partial(_lazily, left - 1, rest))
 
@@ -365,10 +365,10 @@ def _fraction(low: _Edge | None, high: _Edge | None, form: _Form) -> Expr:
         return repeat(_ZERO, 1) if _may_end(low, high) else EMPTY  # zeros change nothing
     if low is not None and not low.digits and form.places is None and not (high and high.digits):
         return concat(repeat(_ZERO), NONZERO, repeat(DIGIT)) if high is None else EMPTY
-    return _steps(low, high, 0, partial(_behind, form=form.after()))
+    return _steps(low, high, 0, partial(_after_point, form=form.after()))
 
 
-def _behind(low: _Edge | None, high: _Edge | None, form: _Form) -> Expr:
+def _after_point(low: _Edge | None, high: _Edge | None, form: _Form) -> Expr:
     end = EPSILON if _may_end(_needed(low), high) else EMPTY
     left = max(len(edge.digits) for edge in (low or _NONE, high or _NONE))
     return alt(end, _lazily(left, partial(_fraction, form=form), low, high))

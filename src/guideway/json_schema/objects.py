@@ -237,7 +237,7 @@ class ObjectTemplate:
         words = {index: least(self._words[index]) for index in missing}
         if node != BEHIND:
             return self._least_in_key(position, node, words, least)
-        listed = self._listed(words)
+        listed = self._joined_members(words)
         if listed is None or not self._fits(position, writes(least)):
             return None
         return b"{" + listed[1:] + b"}" if position < 0 else listed + b"}"
@@ -268,14 +268,16 @@ class ObjectTemplate:
             return None
         _, word, index = best
         begun = least(self._begun(index, node))
-        listed = self._listed({other: word for other, word in missing.items() if other != index})
+        listed = self._joined_members(
+            {other: word for other, word in missing.items() if other != index}
+        )
         return None if begun is None or listed is None else word[len(begun) :] + listed + b"}"
 
     def _begun(self, index: int, node: int) -> Expr:
         name = self.members.names[index][: self._trie.depth(node)]
         return concat(QUOTE, self.style.spelling.text(name))
 
-    def _listed(self, words: dict[int, bytes | None]) -> bytes | None:
+    def _joined_members(self, words: dict[int, bytes | None]) -> bytes | None:
         known = [word for word in words.values() if word is not None]
         if len(known) < len(words):
             return None

@@ -413,11 +413,11 @@ class _Reader:
         self, place: Place, keywords: Keywords, name: str
     ) -> tuple[tuple[Address, ...], ...]:
         given = keywords.branches(name)
-        listed = self._listed(place, given, name) if len(given) > _MANY else None
+        listed = self._scalar_branches(place, given, name) if len(given) > _MANY else None
         branches = self._children(place, keywords, name) if listed is None else (listed,)
         return (branches,) if branches else ()
 
-    def _listed(self, place: Place, branches: "list[Json]", name: str) -> Address | None:
+    def _scalar_branches(self, place: Place, branches: "list[Json]", name: str) -> Address | None:
         """The schema of branches that have one scalar each, None if they do not."""
         address, scope = f"={place.address}/{name}", place.scope
         listed = scalars_of(branches, scope.draft, scope.resource.keywords, once=name == "oneOf")

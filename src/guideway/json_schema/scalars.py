@@ -189,7 +189,7 @@ def _found(formula: Formula) -> _Ranges | None:
     def make(node: Formula, made: "dict[Formula, _Ranges | None]") -> _Ranges | None:
         match node:
             case Leaf(Amount(numbers, sign)):
-                return _told(numbers, sign)
+                return _number_ranges(numbers, sign)
             case Every(parts) | Some(parts):
                 told = [found for part in parts if (found := made[part]) is not None]
                 if len(told) < len(parts):
@@ -203,7 +203,7 @@ def _found(formula: Formula) -> _Ranges | None:
     return fold(formula, make)
 
 
-def _told(numbers: Numbers, sign: bool) -> _Ranges | None:
+def _number_ranges(numbers: Numbers, sign: bool) -> _Ranges | None:
     if numbers != Numbers(integer=numbers.integer, lower=numbers.lower, upper=numbers.upper):
         return None
     lower, upper = tightest(numbers)
@@ -256,7 +256,7 @@ def _rounded(cells: _Cells) -> _Cells:
     """The same integers, with each cut behind an integer."""
     changes: dict[_Cut, None] = {}
     for value, behind in cells.cuts:
-        cut = _behind(value, behind)
+        cut = _integer_cut(value, behind)
         if cut in changes:  # it changes there and back
             del changes[cut]
         else:
@@ -264,7 +264,7 @@ def _rounded(cells: _Cells) -> _Cells:
     return _Cells(cells.least, tuple(changes))
 
 
-def _behind(value: Decimal, behind: bool) -> _Cut:
+def _integer_cut(value: Decimal, behind: bool) -> _Cut:
     if abs(value.adjusted()) > _LONGEST:
         return value, behind
     whole = int(value.to_integral_value(ROUND_FLOOR))
@@ -298,18 +298,18 @@ def scalars(schema: Schema, spelling: Spelling) -> Expr:
 
 def string(formula: Formula, style: JsonStyle) -> Expr:
     """The strings that satisfy a formula, with their quotes; long lists become words."""
-    listed = _listed(formula)
+    listed = _listed_strings(formula)
     words = None if listed is None or len(listed) <= _FEW_STRINGS else words_rule(listed, style)
     return words or concat(QUOTE, text_content(formula, style.spelling), QUOTE)
 
 
-def _listed(formula: Formula, deep: int = 3) -> list[str] | None:
+def _listed_strings(formula: Formula, deep: int = 3) -> list[str] | None:
     """The strings that a formula lists, in order, if its only other conditions are lengths."""
     if isinstance(formula, Some):
         return _each_listed(formula.parts, deep - 1) if deep else None
     plain, others = _sorted(formula.parts if isinstance(formula, Every) else (formula,))
     denied = [_denied_values(part) for part in others if not isinstance(part, Some)]
-    chosen = [_listed(part, deep) for part in others if isinstance(part, Some)]
+    chosen = [_listed_strings(part, deep) for part in others if isinstance(part, Some)]
     whole, *more = _merged(plain or [Strings()])
     values = common([whole.values, *(frozenset(texts) for texts in chosen if texts is not None)])
     if more or values is None or None in chosen or not all(denied):
@@ -318,7 +318,7 @@ def _listed(formula: Formula, deep: int = 3) -> list[str] | None:
 
 
 def _each_listed(parts: Iterable[Formula], deep: int) -> list[str] | None:
-    found = [_listed(part, deep) for part in parts]
+    found = [_listed_strings(part, deep) for part in parts]
     told = [texts for texts in found if texts is not None]
     return sorted({text for texts in told for text in texts}) if len(told) == len(found) else None
 

@@ -90,7 +90,7 @@ class Completions:
         self._ranges = list(self._bits.values())
         self._where_named = list(map(self._where, self._ranges))
         self._living = 0  # bits of values known to exist
-        self._parts = [frozenset(_parts(value)) for value in self._values]
+        self._parts = [frozenset(_conjuncts_of(value)) for value in self._values]
         self._all = (1 << len(self._values)) - 1
         self._failing: dict[Atom, int] = {}
 
@@ -228,7 +228,7 @@ class Completions:
 
     def _finding(self, atom: Found, way: _Way) -> int:
         """Row of a Found atom; the members of a way have any values."""
-        about, asked = self._about(atom), frozenset(_parts(atom.value))
+        about, asked = self._about(atom), frozenset(_conjuncts_of(atom.value))
         if not asked and (not way.names.isdisjoint(about) or self._has_class(atom, way)):
             return self._all
         return self._where(b for name in about for b in self._bits[name] if asked <= self._parts[b])
@@ -246,7 +246,7 @@ class Completions:
         """Bits of members for which the atom requires more than their value formula."""
         found = self._failing.get(atom)
         if found is None:
-            about, asked = self._about(atom), frozenset(_parts(atom.value))
+            about, asked = self._about(atom), frozenset(_conjuncts_of(atom.value))
             bits = [b for name in about for b in self._bits[name] if not asked <= self._parts[b]]
             found = self._failing[atom] = self._where(bits)
         return found
@@ -286,7 +286,7 @@ def _worth_trying(said: Iterable[Formula]) -> list[Formula]:
     return [*dict.fromkeys(one for one in (TRUE, *found, *together) if one is not FALSE)]
 
 
-def _parts(value: Formula) -> tuple[Formula, ...]:
+def _conjuncts_of(value: Formula) -> tuple[Formula, ...]:
     """The conjuncts of a formula."""
     if value is TRUE:
         return ()

@@ -107,11 +107,11 @@ def write_deep(root: object, encode: Callable[[object], str]) -> str:
         else:
             inside.add(id(value))  # pyright: ignore[reportUnknownArgumentType]
             written.append("{" if isinstance(value, dict) else "[")
-            todo.append((value, _parts(value, encode)))  # pyright: ignore[reportUnknownArgumentType]
+            todo.append((value, _members(value, encode)))  # pyright: ignore[reportUnknownArgumentType]
     return "".join(written)
 
 
-def _parts(value: object, encode: Callable[[object], str]) -> Iterator[tuple[str, object]]:
+def _members(value: object, encode: Callable[[object], str]) -> Iterator[tuple[str, object]]:
     """Members of a container, each with the text before it."""
     comma = ""
     if isinstance(value, dict):

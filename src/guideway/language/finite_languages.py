@@ -86,7 +86,7 @@ class Decisions:
         stack, opened = [expr], set[Expr]()
         while stack:
             node = stack[-1]
-            parts = () if node in made or node.regular else self._parts(node)
+            parts = () if node in made or node.regular else self._operands(node)
             if parts is None or len(made) + len(stack) > most:
                 return None
             missing = [part for part in parts if part not in made]
@@ -102,7 +102,7 @@ class Decisions:
                 made[node] = node if node.regular else _remade(node, [made[p] for p in parts])
         return made[expr]
 
-    def _parts(self, node: Expr) -> tuple[Expr, ...] | None:
+    def _operands(self, node: Expr) -> tuple[Expr, ...] | None:
         """Direct parts of an expression that is not regular; None if memory is needed."""
         match node:
             case Concat(head, tail):

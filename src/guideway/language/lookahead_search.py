@@ -109,7 +109,7 @@ class Passages:
     def soon(self, root: Expr) -> bool | None:
         """Return True if `root` has a text; None if that takes long or may not end."""
         try:
-            lives = self._told(root, FEW)
+            lives = self._has_passage(root, FEW)
         except LimitError:
             return None
         if lives and self._captures:
@@ -121,13 +121,13 @@ class Passages:
         """Return True if `root` has a text; raises LimitError if that cannot be decided."""
         self._todo.extend((part, None) for part in self._calls)
         self._calls.clear()
-        lives = self._told(root, MOST)
+        lives = self._has_passage(root, MOST)
         if lives and self._captures:
             self.forget()
             raise _undecided("where what is read is remembered", 0)
         return lives
 
-    def _told(self, root: Expr, most: int) -> bool:
+    def _has_passage(self, root: Expr, most: int) -> bool:
         if len(self._parts) > REMEMBERED:
             self.forget()
         self._most = most

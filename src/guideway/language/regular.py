@@ -309,7 +309,7 @@ def surely_endless(expr: Expr, spellable: int = ALL_BYTES) -> bool:
     """Return True if the regular `expr` surely has infinitely many strings of these bytes."""
     if spellable != ALL_BYTES:
         expr = _spelled(expr, spellable)
-    return _told(expr, _endless, _is_endless)
+    return _evaluate(expr, _endless, _is_endless)
 
 
 def soon_endless(expr: Expr, spellable: int = ALL_BYTES) -> bool:
@@ -345,7 +345,7 @@ def _spelled(root: Expr, spellable: int) -> Expr:
     stack = [root]
     while stack:
         node = stack[-1]
-        parts = _parts(node)
+        parts = _operands(node)
         missing = [part for part in parts if part not in made]
         if missing:
             stack += missing
@@ -354,7 +354,7 @@ def _spelled(root: Expr, spellable: int) -> Expr:
     return made[root]
 
 
-def _parts(node: Expr) -> tuple[Expr, ...]:
+def _operands(node: Expr) -> tuple[Expr, ...]:
     match node:
         case Concat(head, tail):
             return head, tail
@@ -390,12 +390,12 @@ def _of(node: Expr, parts: list[Expr], spellable: int) -> Expr:  # noqa: PLR0911
 
 def surely_open(expr: Expr) -> bool:
     """Return True if each prefix of a string of `expr` surely has infinitely many continuations."""
-    return _told(expr, _open, _is_open)
+    return _evaluate(expr, _open, _is_open)
 
 
 def surely_ended(expr: Expr) -> bool:
     """Return True if the regular `expr` surely has finitely many strings."""
-    return _is_few_words(expr) or _told(expr, _ended, _has_end)
+    return _is_few_words(expr) or _evaluate(expr, _ended, _has_end)
 
 
 def _is_few_words(expr: Expr) -> bool:
@@ -414,7 +414,7 @@ def _is_few_words(expr: Expr) -> bool:
     return not todo
 
 
-def _told(root: Expr, known: _Known, tell: Callable[[Expr, _Answer], bool]) -> bool:
+def _evaluate(root: Expr, known: _Known, tell: Callable[[Expr, _Answer], bool]) -> bool:
     """Evaluate `tell` for each part once, with an explicit stack.
 
     `tell` must ask for all options at once: one by one, 5,000 keywords took 8 s.

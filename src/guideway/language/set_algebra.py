@@ -118,7 +118,7 @@ def meet(operands: Sequence[Operand], decide: Decider | None, option: str = "") 
         if regular is None:
             return one.expr
         return looking(one.expr, regular if one.marked else among_texts(regular))
-    found = None if decide is None else _listed(nested, regular, decide)
+    found = None if decide is None else _finite_intersection(nested, regular, decide)
     if found is None:
         raise _refusal(nested, option)
     return found
@@ -149,7 +149,9 @@ def looking(nested: Expr, regular: Expr) -> Expr:
     return alt(EPSILON, rest) if nested.nullable and regular.nullable else rest
 
 
-def _listed(nested: Sequence[Operand], regular: Expr | None, decide: Decider) -> Expr | None:
+def _finite_intersection(
+    nested: Sequence[Operand], regular: Expr | None, decide: Decider
+) -> Expr | None:
     held = [each for each in nested if not each.denied]
     known = [(regular, nested)] if regular is not None else []
     for one in held:

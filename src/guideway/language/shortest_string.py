@@ -475,7 +475,7 @@ class Least:
 
     def _tried(self, node: Expr, look: _Asked, written: Answers) -> Found:
         try:
-            return self._told(node, look, written)
+            return self._intersection_word(node, look, written)
         except _Unknown:
             return None
 
@@ -500,11 +500,11 @@ class Least:
                 spelled = members & self._spellable
                 return Word.of(bytes((least_byte(spelled),))) if spelled else None
             case Concat(head, tail):
-                return _joined(self._whole(look(head)), look(tail))
+                return _joined(self._writable(look(head)), look(tail))
             case Alt(options) if not _is_automaton(node):
                 return _least([look(option) for option in options])
             case Repeat(item, low):
-                once = self._whole(look(item))
+                once = self._writable(look(item))
                 return NOTHING if low == 0 else None if once is None else once.repeated(low)
             case And() | Not() | Alt() | Rule(regular=True):
                 self._depth += 1
@@ -521,7 +521,7 @@ class Least:
             case _:
                 assert_never(node)
 
-    def _told(self, node: Expr, look: _Asked, written: Answers) -> Found:
+    def _intersection_word(self, node: Expr, look: _Asked, written: Answers) -> Found:
         """The word of an intersection, from `consulted` if it has the answer."""
         lexicon = self.consulted
         if lexicon is None or self._depth or not self._patience or not _meets(node):
@@ -542,7 +542,7 @@ class Least:
         begun = None if read is None else node.template.least_begun(node.argument, written, read)
         return found if begun is None else _least([found, Word.of(begun.removeprefix(read or b""))])
 
-    def _whole(self, word: Found) -> Found:
+    def _writable(self, word: Found) -> Found:
         """The word if it can be written out; others are recorded as omitted."""
         if word is None or word.length <= LONGEST or word.rest is None:
             return word

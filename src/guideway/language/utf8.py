@@ -109,7 +109,7 @@ def _spell(ranges: Iterable[tuple[int, int]], first: int, base: int, following: 
         if high >= stop and end >= begin:
             cut.setdefault(end, []).append((stop, high))
         whole |= ((1 << max(end - begin, 0)) - 1) << (first + begin)
-    leads = {_whole(following): whole} if whole else dict[Expr, int]()
+    leads = {_continuation_bytes(following): whole} if whole else dict[Expr, int]()
     for index, inside in cut.items():
         rest = _spell(inside, 0x80, base + (index << shift), following - 1)
         leads[rest] = leads.get(rest, 0) | 1 << (first + index)
@@ -117,7 +117,7 @@ def _spell(ranges: Iterable[tuple[int, int]], first: int, base: int, following: 
 
 
 @lru_cache(maxsize=4)
-def _whole(following: int) -> Expr:
+def _continuation_bytes(following: int) -> Expr:
     return concat(*[byte_set(range(0x80, 0xC0))] * following)
 
 

@@ -489,7 +489,7 @@ _UNNAMED = {
 def adapt(type_: object, *, plain: bool = False) -> tuple[Schema, TypeAdapter[Any]]:
     """The JSON Schema of a type's values and the TypeAdapter that reads them."""
     with _as_ours(type(type_).__name__):
-        parts = _parts(type_, {})
+        parts = _count_parts(type_, {})
     if parts > _MOST_PARTS:
         raise LimitError(
             f"the type has {parts} parts, counting repeated ones, and at most {_MOST_PARTS} are "
@@ -509,11 +509,11 @@ def adapt(type_: object, *, plain: bool = False) -> tuple[Schema, TypeAdapter[An
     return schema, adapter
 
 
-def _parts(type_: object, known: dict[int, int]) -> int:
+def _count_parts(type_: object, known: dict[int, int]) -> int:
     """Count the parts of a type, repeated ones each time."""
     found = known.get(id(type_))
     if found is None:
-        found = known[id(type_)] = 1 + sum(_parts(part, known) for part in get_args(type_))
+        found = known[id(type_)] = 1 + sum(_count_parts(part, known) for part in get_args(type_))
     return found
 
 

@@ -230,7 +230,7 @@ def limited(core: Core, asked: Asked, check: Check, at: Place) -> Core:
     """Core schema with more constraints; `check` is pydantic's function that raises if violated."""
     found = _limited(core, asked, check, at)
     if found is None:
-        raise at.refuse(_told(asked), "leaves no value", next(iter(asked)))
+        raise at.refuse(_shown_constraints(asked), "leaves no value", next(iter(asked)))
     return found
 
 
@@ -239,7 +239,7 @@ def _limited(core: Core, asked: Asked, check: Check, at: Place) -> Core | None:
     kind: str = core["type"]
     if users_hooks(core):
         why = "is not supported on a type with its own JSON Schema; write it in that schema"
-        raise at.refuse(_told(asked), why, next(iter(asked)))
+        raise at.refuse(_shown_constraints(asked), why, next(iter(asked)))
     if kind in _INNER:
         return _inside(core, _INNER[kind], asked, check, at)
     make = _MADE.get(kind)
@@ -299,7 +299,7 @@ def _any_of(groups: set[str], asked: Asked, check: Check, at: Place) -> Core | N
     )
 
 
-def _listed(core: Core, asked: Asked, check: Check, at: Place) -> Core | None:
+def _keep_values(core: Core, asked: Asked, check: Check, at: Place) -> Core | None:
     name = "members" if core["type"] == "enum" else "expected"
     values = [True, False] if core["type"] == "bool" else core[name]
     kept = [value for value in values if _is_taken(value, check)]
@@ -320,36 +320,38 @@ def _none(core: Core, asked: Asked, check: Check, at: Place) -> None:
     """None satisfies no constraint."""
 
 
-def _behind(core: Core, asked: Asked, check: Check, at: Place) -> Core | None:
+def _constrain_function(core: Core, asked: Asked, check: Check, at: Place) -> Core | None:
     """A function, with or without a schema inside."""
     function = core["function"]["function"]
     name = name_of(function)
     if not is_own(function):
-        return _behind_users(core, asked, check, at)
+        return _constrain_user_function(core, asked, check, at)
     if name == "ByteSize._validate":  # not for texts with units
         return _inside({**core, "schema": core["schema"]["choices"][1]}, "schema", asked, check, at)
     if name in ENCODED and _COUNTED.issuperset(asked):
         return {**core, "more": (*core.get("more", ()), asked)}
     same = name in SAME or bool(asked_by(core)) or (name in SECRET and _COUNTED.issuperset(asked))
     if not same:
-        raise at.refuse(_told(asked), f"is not supported for {name}", next(iter(asked)))
+        raise at.refuse(
+            _shown_constraints(asked), f"is not supported for {name}", next(iter(asked))
+        )
     return _inside(core, "schema", asked, check, at)
 
 
-def _behind_users(core: Core, asked: Asked, check: Check, at: Place) -> Core | None:
+def _constrain_user_function(core: Core, asked: Asked, check: Check, at: Place) -> Core | None:
     function = core["function"]["function"]
     groups = _groups(_output(core), at)
     try:
         other = groups and _returned(function) not in (None, *groups)
         if (other and core["type"] != "function-before") or not core.keys() & {_INPUT, "schema"}:
-            raise at.refuse(_told(asked), "is about another kind of value")
+            raise at.refuse(_shown_constraints(asked), "is about another kind of value")
         if _INPUT not in core:
             return _inside(core, "schema", asked, check, at)
         declared: Core = core[_INPUT]
         found = _alike(declared, groups, asked, check, at)
     except UnsupportedError:
         raise at.refuse(
-            f"{_told(asked)} after the validator {name_of(function)}",
+            f"{_shown_constraints(asked)} after the validator {name_of(function)}",
             "cannot be enforced, because the validator may change the value; check it in the "
             "validator, or declare the JSON with WithJsonSchema",
             next(iter(asked)),
@@ -401,7 +403,9 @@ def _returned(function: object) -> str | None:
 def _with(core: Core, asked: Asked, at: Place) -> Core:
     kind: str = core["type"]
     if not _takes(kind, asked):
-        raise at.refuse(_told(asked), f"is not supported for {kind}", next(iter(asked)))
+        raise at.refuse(
+            _shown_constraints(asked), f"is not supported for {kind}", next(iter(asked))
+        )
     if kind == "date" or _GROUPS.get(kind) == "number":
         digits = _whole_digits(core, asked)
         return {**core, **{name: _both(core, name, asked[name], at) for name in asked}, **digits}
@@ -455,14 +459,14 @@ def _multiple(core: Core, own: Any, value: Any, at: Place) -> Any:
     return value
 
 
-def _told(asked: Asked) -> str:
+def _shown_constraints(asked: Asked) -> str:
     return ", ".join(f"{name}={written(value)}" for name, value in asked.items())
 
 
 _MADE: Final[dict[str, Callable[[Core, Asked, Check, Place], Core | None]]] = {
-    **dict.fromkeys(("function-after", "function-before", "function-wrap"), _behind),
-    "function-plain": _behind,
-    **dict.fromkeys(("bool", "literal", "enum"), _listed),
+    **dict.fromkeys(("function-after", "function-before", "function-wrap"), _constrain_function),
+    "function-plain": _constrain_function,
+    **dict.fromkeys(("bool", "literal", "enum"), _keep_values),
     "union": _union,
     "tagged-union": _tagged,
     "nullable": _nullable,

@@ -269,12 +269,12 @@ class _Reader:
         told = _Told(self._languages, self._spelled)
         followed = [after for after in dict.fromkeys(afters) if after != NONE]
         if len(texts.rows) > MOST_SOLVED and len(followed) == 1 and self._takes_all():
-            return (Exit(self._whole(), told.expr(followed[0])),), told.expr(begins)
+            return (Exit(self._full_matches(), told.expr(followed[0])),), told.expr(begins)
         found = texts_by_mark(texts, frozenset(followed), self._spelled)
         exits = tuple(Exit(found[after], told.expr(after)) for after in followed)
         return exits, told.expr(begins)
 
-    def _whole(self) -> Expr:
+    def _full_matches(self) -> Expr:
         """The texts that match as a whole."""
         text = lower_regex(self._pattern)
         return both(text, complement(EPSILON)) if self._solid else text

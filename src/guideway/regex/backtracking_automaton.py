@@ -426,7 +426,7 @@ class Machine:
             case Ahead() | Guard():
                 return [(below, self.languages.both(guard, self._wanted(step, history)))]
             case Behind():
-                return [(below, self.languages.both(guard, self._behind(step, history)))]
+                return [(below, self.languages.both(guard, self._lookbehind(step, history)))]
             case _:
                 assert_never(step)
         return [(stack, guard) for stack in stacks]
@@ -461,7 +461,7 @@ class Machine:
         another = self._entered(count.item, self._number(following))
         return [another, frame.below] if count.lazy else [frame.below, another]
 
-    def _behind(self, step: Behind, history: History) -> int:
+    def _lookbehind(self, step: Behind, history: History) -> int:
         """The language of what follows that a lookbehind allows."""
         known, languages = history[step.past], self.languages
         if isinstance(known, Place):
@@ -554,10 +554,12 @@ class Watches:
 
     def unmatched(self, starts: Sequence[Watch]) -> Sequence[int]:
         """For each watch, the texts in its guard that have no match of its ways as a prefix."""
-        self._known |= self._languages.found(starts, self._watched, self._holds, self._told)
+        self._known |= self._languages.found(
+            starts, self._watched, self._holds, self._known_language
+        )
         return [self._known[each] for each in starts]
 
-    def _told(self, watch: Watch) -> int | None:
+    def _known_language(self, watch: Watch) -> int | None:
         """The known language of a watch; without threads, its guard."""
         return self._known.get(watch) if watch.threads else watch.guard
 
@@ -590,11 +592,11 @@ def _asked(program: Program) -> Sequence[int]:
     found: list[int] = []
     for step in program.steps:  # parts come first
         asked = step.past + 1 if isinstance(step, Behind) else 0
-        found.append(max((found[part] for part in _parts(step)), default=asked))
+        found.append(max((found[part] for part in _substeps(step)), default=asked))
     return found
 
 
-def _parts(step: Step) -> Sequence[int]:
+def _substeps(step: Step) -> Sequence[int]:
     match step:
         case Row(items):
             return items

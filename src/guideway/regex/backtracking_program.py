@@ -211,7 +211,7 @@ class _Compiler:
             case Look(item, ahead, negated, place):
                 if ahead:
                     return self._step(Ahead(parts[0], negated))
-                return self._behind(self._past(item, parts[0]), negated, place)
+                return self._lookbehind_step(self._past(item, parts[0]), negated, place)
             case Repeat(_, low, high, lazy):
                 return self._step(Count(parts[0], low, high, lazy))
             case Parts():
@@ -244,9 +244,9 @@ class _Compiler:
         newline = byte_set(self._bits[_NEWLINE])
         match node.kind:
             case "text start":
-                return self._behind(self._begins(Past(EMPTY, EPSILON)), False, node.place)
+                return self._lookbehind_step(self._begins(Past(EMPTY, EPSILON)), False, node.place)
             case "line start":
-                return self._behind(self._begins(self._ended(newline)), False, node.place)
+                return self._lookbehind_step(self._begins(self._ended(newline)), False, node.place)
             case "text end":
                 return self._step(Guard(EPSILON))
             case "line end":
@@ -262,7 +262,7 @@ class _Compiler:
         after_word, after_other = (
             self._row(
                 [
-                    self._behind(past, negated, node.place),
+                    self._lookbehind_step(past, negated, node.place),
                     self._step(Guard(before if negated != node.negated else complement(before))),
                 ]
             )
@@ -272,10 +272,10 @@ class _Compiler:
         if not self._begun or not node.negated or node.mode.dialect == "ecma":
             return found
         some = complement(EPSILON)  # \\B never matches in the empty text before Python 3.14
-        behind = self._behind(Past(some, some), False, node.place)
+        behind = self._lookbehind_step(Past(some, some), False, node.place)
         return self._row([self._step(Choice((behind, self._step(Guard(some))))), found])
 
-    def _behind(self, past: Past | Seen, negated: bool, place: int) -> int:
+    def _lookbehind_step(self, past: Past | Seen, negated: bool, place: int) -> int:
         if self._begun and isinstance(past, Past):
             past = Past(past.surely, past.surely)
         number = self._pasts.setdefault(past, len(self._pasts))

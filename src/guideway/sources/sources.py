@@ -68,7 +68,7 @@ class Source(Generic[Value_co]):
     def __add__(self, other: object) -> "Source": ...
     def __add__(self, other: object) -> "Source":
         """A text of this, then one of the other."""
-        return Sequence((*_parts(self, Sequence), source(other)))
+        return Sequence((*_operands(self, Sequence), source(other)))
 
     def __radd__(self, other: object) -> "Source":
         return Sequence((source(other), self))
@@ -79,14 +79,14 @@ class Source(Generic[Value_co]):
     def __or__(self, other: object) -> "Source": ...
     def __or__(self, other: object) -> "Source":
         """A text of either."""
-        return Either((*_parts(self, Either), source(other)))
+        return Either((*_operands(self, Either), source(other)))
 
     def __ror__(self, other: object) -> "Source":
         return Either((source(other), self))
 
     def __and__(self, other: object) -> "Source":
         """Texts of both."""
-        return Both((*_parts(self, Both), source(other)))
+        return Both((*_operands(self, Both), source(other)))
 
     def __rand__(self, other: object) -> "Source":
         return Both((source(other), self))
@@ -338,7 +338,7 @@ def _is_same(one: object, other: object) -> bool:
     return equal and all(map(_is_same, get_args(one), get_args(other)))
 
 
-def _parts(item: Source, kind: type[Sequence] | type[Either] | type[Both]) -> tuple[Source, ...]:
+def _operands(item: Source, kind: type[Sequence] | type[Either] | type[Both]) -> tuple[Source, ...]:
     """Parts that `item` combines in this way already, so a | b | c is one node."""
     return item.parts if isinstance(item, kind) else (item,)
 

@@ -414,14 +414,14 @@ def _constructs(pattern: Pattern) -> Iterator[Enforced]:
     todo: list[Node] = [pattern.body]
     while todo:
         node = todo.pop()
-        told = _told(node)
+        told = _explain_node(node)
         if told is not None:
             part, how = told
             yield Enforced(f"character {node.place + 1}", part, "exact", how)
         todo += reversed(children(node))
 
 
-def _told(node: Node) -> tuple[str, str] | None:  # noqa: PLR0911  an arm for each node
+def _explain_node(node: Node) -> tuple[str, str] | None:  # noqa: PLR0911  an arm for each node
     match node:
         case Look(_, ahead, negated):
             sign = f"(?{'' if ahead else '<'}{'!' if negated else '='}...)"

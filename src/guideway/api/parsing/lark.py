@@ -147,7 +147,7 @@ class _Contextual:
             n for n in (*self._table.shifts[state], *self._table.reductions[state]) if n != END
         ]
         found = [
-            (self._behind(place, way, end), end)
+            (self._after_terminal(place, way, end), end)
             for way in self._scanners.ways(names)
             for end in self._taken(way, place.at)
         ]
@@ -184,7 +184,9 @@ class _Contextual:
                 if self._texts.holds(each.after, end):
                     yield end
 
-    def _behind(self, place: _Place, way: Way, end: int) -> tuple[list[Leaf], _Place] | None:
+    def _after_terminal(
+        self, place: _Place, way: Way, end: int
+    ) -> tuple[list[Leaf], _Place] | None:
         """Leaves and place after a terminal, by the indenter and the automaton."""
         told = self._grammar.indentation
         if way.ignored:

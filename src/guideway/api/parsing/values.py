@@ -105,7 +105,7 @@ def _read_places(source: Source, data: bytes, vocabulary: Vocabulary | None) -> 
     """The value of a source whose value is that of its parts."""
     match source:
         case Regions():
-            return _listed(source.spelled_out, data, vocabulary)
+            return _region_values(source.spelled_out, data, vocabulary)
         case Tools():
             return _called(source, data, vocabulary)
         case Sequence(parts) if sum(map(_is_typed, parts)) == 1:
@@ -114,11 +114,11 @@ def _read_places(source: Source, data: bytes, vocabulary: Vocabulary | None) -> 
             within = source.spelled_out
         case _:
             return _plain(data), None
-    values, error = _listed(within, data, vocabulary)
+    values, error = _region_values(within, data, vocabulary)
     return (values[0] if values else _plain(data)), error
 
 
-def _listed(source: Source, data: bytes, vocabulary: Vocabulary | None) -> Value:
+def _region_values(source: Source, data: bytes, vocabulary: Vocabulary | None) -> Value:
     """The values of the regions of a source itself, not of those that its parts have."""
     own = {id(region) for region in _regions_of(source)}
     read = [

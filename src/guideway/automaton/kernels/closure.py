@@ -97,11 +97,11 @@ def _expand_rare(context: Context, kind: int, node: int, frame: int, stack: int)
     if kind == at.OPENED:
         return _opened(context, frame, stack)
     if kind == at.BEHIND:
-        return _behind(context, frame, stack)
+        return _after_member(context, frame, stack)
     if kind == at.MEMBERS:
         return _members(context, frame, stack)
     if kind in (at.EXPR, at.RESUME, at.NAMED):
-        return _told(context, node, stack)
+        return _enter_translated(context, node, stack)
     if kind in (at.LINE, at.WORDS):
         return (
             _words(context, node, stack) if kind == at.WORDS else expand_line(context, node, stack)
@@ -118,7 +118,7 @@ def _expand_rare(context: Context, kind: int, node: int, frame: int, stack: int)
 
 
 @once
-def _told(context: Context, node: int, stack: int) -> int:
+def _enter_translated(context: Context, node: int, stack: int) -> int:
     """Expand a node that Python translates; see TARGET."""
     target = int(int32s(context, at.TARGET)[node]) - 1
     if target < 0:
@@ -314,7 +314,7 @@ def _opened(context: Context, frame: int, stack: int) -> int:
 
 
 @inner
-def _behind(context: Context, frame: int, stack: int) -> int:
+def _after_member(context: Context, frame: int, stack: int) -> int:
     thing = frame_field(context, frame, 0)
     counts = _counts(context, thing)
     if frame_field(context, frame, 3) == 0 and _has_come(context, frame, counts & 0xFFFF):

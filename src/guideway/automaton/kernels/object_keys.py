@@ -522,7 +522,7 @@ def _is_another(context: Context, extras: int, text: int, byte: int, escape: int
     if escape != 0:
         after, code = read_escape(escape, byte)
     while extras != 0:
-        behind, extras = _behind(context, pairs[extras] >> 32, text), pairs[extras] & 0xFFFFFFFF
+        behind, extras = _next_byte(context, pairs[extras] >> 32, text), pairs[extras] & 0xFFFFFFFF
         if behind == code >= 0 or (escape != 0 and behind >= 0x80):
             return False
         if code < 0 <= behind and _spelled_so(behind, after, 0):
@@ -535,12 +535,12 @@ def _byte_behind(context: Context, extras: int, text: int) -> int:
     """A byte that follows `text` in one of some texts; -1 if none."""
     pairs, behind = int64s(context, at.EXTRA), -1
     while extras != 0 and behind < 0:
-        behind, extras = _behind(context, pairs[extras] >> 32, text), pairs[extras] & 0xFFFFFFFF
+        behind, extras = _next_byte(context, pairs[extras] >> 32, text), pairs[extras] & 0xFFFFFFFF
     return behind
 
 
 @inner
-def _behind(context: Context, whole: int, text: int) -> int:
+def _next_byte(context: Context, whole: int, text: int) -> int:
     """The byte that follows `text` in `whole`; -1 if it is no proper prefix."""
     texts, byte = int64s(context, at.TEXT), -1
     while whole > text:

@@ -204,7 +204,7 @@ def replace_entries(context: Context) -> int:
         code = _settle(context, int(listed[index] >> 32), count)
         if code < 0:
             return code
-        index = _behind(context, index, count)
+        index = _end_of_entry(context, index, count)
     for index in range(context[at.FOUND]):
         stack = _replaced(context, int(found[index] & 0xFFFFFFFF))
         if stack < 0:
@@ -215,7 +215,7 @@ def replace_entries(context: Context) -> int:
 
 
 @inner
-def _behind(context: Context, first: int, count: int) -> int:
+def _end_of_entry(context: Context, first: int, count: int) -> int:
     """Index after all that is listed for the same entry."""
     listed, last = int64s(context, at.ENTERED), first + 1
     while last < count and listed[last] >> 32 == listed[first] >> 32:

@@ -350,9 +350,9 @@ class _Answers:
         found = {
             self._grammar.terminal(bit): number
             for number, follow in follows.items()
-            for bit in _parts(follow & ~unclear)
+            for bit in _single_bits(follow & ~unclear)
         }
-        for bit in _parts(unclear):
+        for bit in _single_bits(unclear):
             numbers = [number for number, follow in follows.items() if follow & bit]
             terminal = self._grammar.terminal(bit)
             name = self._grammar.names[terminal]
@@ -378,7 +378,7 @@ class _Answers:
         return highest[0]
 
 
-def _parts(terminals: int) -> Iterator[int]:
+def _single_bits(terminals: int) -> Iterator[int]:
     """Split a bit mask into single bits."""
     while terminals:
         yield terminals & -terminals

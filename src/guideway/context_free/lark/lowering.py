@@ -291,13 +291,13 @@ class _Spelling:
                 spaces.add(word)
         for self._words in _WORDS:
             for word in _by_length(spaces):
-                lines = self._parts(word)
+                lines = self._spacer_exits(word)
                 if lines is not None:
                     return Freedom(word, lines, self._last(), self)
             self._kept.clear()
         return None
 
-    def _parts(self, space: bytes) -> frozenset[Exit] | None:
+    def _spacer_exits(self, space: bytes) -> frozenset[Exit] | None:
         """The newline exits that may begin any line if `space` is a spacer, else None."""
         words = self._spelled(space)
         spelled = [*words.values()]
@@ -516,7 +516,7 @@ class Places(Stacked):
 
     def behind(self, place: Place, terminal: str | None) -> Place | None:
         """The place after a terminal; None is an ignored one."""
-        return place if terminal is None else self._behind(place, terminal)
+        return place if terminal is None else self._after_terminal(place, terminal)
 
     def taken(self, place: Place, terminal: str | None) -> Expr:
         """All texts from a place after a terminal; None is an ignored one."""
@@ -550,10 +550,10 @@ class Places(Stacked):
             return concat(way.text, self.rest(place))
         if self._lines is not None and way.terminal == self._lines.newline:
             return self._newline(self._lines, place, way)
-        after = self._behind(place, way.terminal)
+        after = self._after_terminal(place, way.terminal)
         return EMPTY if after is None else concat(way.text, self.rest(after))
 
-    def _behind(self, place: Place, terminal: str) -> Place | None:
+    def _after_terminal(self, place: Place, terminal: str) -> Place | None:
         """The place after a terminal that is no newline."""
         if self._lines is not None:
             return self._lines.take(place, terminal)

@@ -266,7 +266,9 @@ class _Rests:
     @cached_property
     def behind(self) -> Sequence[Sequence[int | None]]:
         """For each production, the characters needed after each number of symbols."""
-        return [_behind(each.symbols, self.rules, self._widths) for each in self._productions]
+        return [
+            _suffix_widths(each.symbols, self.rules, self._widths) for each in self._productions
+        ]
 
     @cached_property
     def closing(self) -> Sequence[Sequence[bool]]:
@@ -274,7 +276,7 @@ class _Rests:
         return [_closing(each.symbols, self._lines) for each in self._productions]
 
 
-def _behind(
+def _suffix_widths(
     symbols: Sequence[str], rules: Mapping[str, int], widths: Mapping[str, int]
 ) -> list[int | None]:
     rests: list[int | None] = [0]

@@ -480,7 +480,7 @@ def read_lark(source: Lark, spend: Spend = _free) -> LarkGrammar:
         check_arguments(rules, loaded.rule_defs, reading)
         keep |= {*ignored, *(symbol.name for rule in rules for symbol in rule.expansion)}
         terminals = [terminal for terminal in terminals if terminal.name in keep]
-        parts, terminals = _parts(terminals, source, reading)
+        parts, terminals = _split_parts(terminals, source, reading)
         read = {str(terminal.name): _terminal(terminal, reading) for terminal in terminals}
         nested = _nested(parts, spend)
         _check_ignored(ignored, parts)
@@ -657,7 +657,7 @@ def _takes_nothing(terminal: LarkTerminal) -> bool:
     return terminal.solid and re.fullmatch(terminal.pattern, "") is not None
 
 
-def _parts(
+def _split_parts(
     terminals: list[Any], source: Lark, reading: Reading
 ) -> tuple[dict[str, Part], list[Any]]:
     """Split off the terminals that are parts in guideway's notation."""

@@ -100,10 +100,10 @@ class Scanners:
             found = self._known[key] = tuple(self._together(ways) if self._first else ways)
         if self._parts:
             others = (name for name in names if name in self._parts)
-            found += tuple(self._whole(name, self._parts[name]) for name in others)
+            found += tuple(self._part_way(name, self._parts[name]) for name in others)
         return found
 
-    def _whole(self, name: str, part: Expr) -> Way:
+    def _part_way(self, name: str, part: Expr) -> Way:
         key = name, EPSILON, ANYTHING, (part,)
         found = self._joined.get(key)
         if found is None:
