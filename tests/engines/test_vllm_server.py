@@ -121,12 +121,32 @@ def test_a_stream(client: openai.OpenAI):
 @pytest.mark.parametrize(
     "choice", ["required", {"type": "function", "function": {"name": "weather"}}], ids=str
 )
-def test_tool_choice(client: openai.OpenAI, choice: Any):
-    made = client.chat.completions.create(**ASK, tools=[WEATHER], tool_choice=choice)
-    calls = made.choices[0].message.tool_calls
-    assert calls, made.choices[0]
-    for call in calls:
-        assert call.function.name == "weather", made.choices[0]
+@pytest.mark.parametrize("stream", [False, True])
+def test_tool_choice(client: openai.OpenAI, choice: Any, stream: bool):
+    """One call: random weights would make calls up to the limit of tokens."""
+    asked = ASK | {"tools": [WEATHER], "tool_choice": choice, "parallel_tool_calls": False}
+    if stream:
+        functions = [
+            call.function
+            for part in client.chat.completions.create(**asked, stream=True)
+            for call in (part.choices[0].delta.tool_calls or [])
+        ]
+        names = [each.name for each in functions if each.name]
+        arguments = "".join(each.arguments or "" for each in functions)
+    else:
+        made = client.chat.completions.create(**asked).choices[0]
+        assert made.message.tool_calls, made
+        names = [call.function.name for call in made.message.tool_calls]
+        arguments = made.message.tool_calls[0].function.arguments
+    assert names == ["weather"]
+    jsonschema.validate(json.loads(arguments), SCHEMA)
+
+
+def test_tool_choice_auto(client: openai.OpenAI):
+    """Free text that may hold calls: random weights hardly ever begin one."""
+    made = client.chat.completions.create(**ASK, tools=[WEATHER], tool_choice="auto").choices[0]
+    assert made.message.content or made.message.tool_calls
+    for call in made.message.tool_calls or []:
         jsonschema.validate(json.loads(call.function.arguments), SCHEMA)
 
 

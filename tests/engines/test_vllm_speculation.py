@@ -3,6 +3,8 @@
 import sys
 from pathlib import Path
 
+import pytest
+
 sys.path.insert(0, str(Path(__file__).parent))
 
 from vllm_requests import BACKEND, DRAFTS, PROMPTS, apart, asked, check, free, generated, texts
@@ -30,3 +32,11 @@ def test_greedy_texts_are_those_of_one_token_at_a_time():
         for more in ({"speculative_config": DRAFTS}, {})
     )
     assert drafted == plain
+
+
+def test_a_processor_beside_speculation_is_refused():
+    """sglang#26330: a processor that did not run under speculation."""
+    processor = "guideway.integrations.vllm:GuidewayV1"
+    settings = {"speculative_config": DRAFTS, "logits_processors": [processor]}
+    with pytest.raises(ValueError, match="logits processors are not supported"):
+        apart(generated, PROMPTS[:1], [free(0)], settings)
