@@ -197,7 +197,7 @@ LOCALS: dict[str, tuple[str, ...]] = {
     "_assisted_decoding": ("cur_len",),
 }
 READ = re.compile(r"""\bvalues(?:\.get\(|\[)"(\w+)""")
-# Kinds of core schemas that `python_types.source*` and `api.parsing.partial` tell apart.
+# Kinds of core schemas that `python_types` and `api.parsing.partial` tell apart.
 KINDS = """
     any none bool int float decimal str bytes date time datetime timedelta literal enum is-instance
     is-subclass callable list tuple set frozenset generator dict function-after function-before

@@ -1,4 +1,4 @@
-"""The arrays of one constraint's automaton."""
+"""The arena: all arrays of one constraint's automaton, which Python and the kernels share."""
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy

@@ -1,4 +1,8 @@
-"""Bounds of the bytes to an end."""
+"""Completion cost: bytes that suffice to reach an end. Bounds, not exact distances.
+
+`Nearness` bounds the bytes from a configuration, `Headroom` those after any next token.
+`Foresight` gives both for a constraint. A bound may be too high, never too low.
+"""
 
 from collections.abc import Callable, Iterable, Iterator
 from math import inf

@@ -1,4 +1,4 @@
-"""Emptiness of states with lookahead."""
+"""Emptiness of states with lookahead: the verdicts that kernels ask Python for."""
 
 from collections.abc import Callable, Mapping
 from functools import partial

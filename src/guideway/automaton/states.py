@@ -1,4 +1,8 @@
-"""Decode states: masks and transitions."""
+"""Decode states: the mask of a position in a text, and the state after a token.
+
+States are values; equal ones are one object. `States` makes them, by the compiled network or, where
+that has no room, by the plain engine.
+"""
 
 import sys
 import threading

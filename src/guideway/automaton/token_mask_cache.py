@@ -1,4 +1,8 @@
-"""The masks of lexical states."""
+"""Masks of lexer states: the tokens that each state reads whole, and the tries of those that leave.
+
+A `Gallery` belongs to one vocabulary and one lexicon, and all constraints over both share it. A
+`Shelf` stores equal rows once.
+"""
 
 import threading
 from collections.abc import Callable, Generator

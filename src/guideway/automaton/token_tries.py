@@ -1,4 +1,4 @@
-"""The trie of a vocabulary, packed masks, and memory of all caches."""
+"""Tries of tokens in flat arrays, packed rows of tokens, and the sizes of all caches."""
 
 import threading
 from collections.abc import Callable, Iterable

@@ -1,1 +1,11 @@
-"""Chat formats: tools, formats of their calls, messages, the parts of a source."""
+"""Chats with a model: tools, formats of their calls, messages.
+
+    tools               functions and schemas that a model may call
+    tool_formats        how models write calls, by format
+    tool_literals       arguments of calls: JSON, literals of Python, XML elements
+    structural_tags     xgrammar's structural tags
+    messages            messages of OpenAI's clients
+    parts               the parts of any source, and its short form in messages
+
+A call of a tool is a source like any other, so a constraint can enforce it.
+"""

@@ -1,4 +1,4 @@
-"""Compiled constraints: states and masks."""
+"""`CompiledConstraint`: the states, masks and distances of a source over one vocabulary."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence

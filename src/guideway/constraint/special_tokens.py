@@ -1,4 +1,4 @@
-"""Special tokens, and token sequences of a text."""
+"""Special tokens in sources, and the fewest tokens that spell a text."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Context-free grammars as core expressions, without left recursion."""
+"""Context-free grammars as expressions over bytes, without left recursion."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache, partial

@@ -1,4 +1,23 @@
-"""The loop: rows, steps, schedules, speculation."""
+"""The loop: from models and constraints to tokens.
+
+    row/                    one row: its request, position in the constraint, tokens, trace
+    ensemble/               an expression over models: prompts, prefix cache, alignment of ids
+    step                    one step of a batch: forward, expression, mask, warp, draw, take
+    draw, masked_distribution, penalties, marking
+                            the stages of a step
+    loop                    steps until all rows have ended
+    scheduling, paged       rows that join and leave between steps
+    sharing                 calls at the same time share forwards
+    drafts, draft_model, heads, speculation
+                            drafted tokens, which one forward verifies
+    ahead                   masks and drafts made before a step
+    captured/               whole steps captured on a device
+    score, verdict          probabilities of given texts
+    limits, stopping, memory
+                            checks before, cancellation, peak memory
+
+The noise of a row depends on its seed, its number and the step, not on the batch around it.
+"""
 
 from guideway.extras import require
 

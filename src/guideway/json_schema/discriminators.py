@@ -406,7 +406,7 @@ _DEEPEST = 200
 
 
 class Reader(Protocol):
-    """Formulas of schemas (`json_meaning.Meaning`)."""
+    """Formulas of schemas (`meaning.Meaning`)."""
 
     document: Document
 

@@ -186,7 +186,7 @@ class Unnamed:
 @final
 @by_value
 class Plain:
-    """An object as `json_objects.Members` describes it."""
+    """An object as `objects.Members` describes it."""
 
     names: tuple[str, ...]
     values: tuple[Formula, ...]

@@ -1,4 +1,8 @@
-"""JSON Schemas as core expressions."""
+"""JSON Schemas as expressions over bytes, and the conflict where a schema has no instance.
+
+`TameLowering` lowers a lazy part when a text enters it (`satisfiability`), `Lowering` reads a whole
+schema. `explain_conflict` names the keywords that no instance satisfies together.
+"""
 
 import json
 from collections.abc import Callable, Sequence

@@ -1,4 +1,8 @@
-"""Derivatives of expressions: the plain engine."""
+"""The plain engine: expressions read byte by byte, by Brzozowski derivatives.
+
+`Derivatives` has start, step, accepts and shortest; `Living` decides whether an expression has a
+text. `automaton` does the same with compiled kernels, and tests compare both.
+"""
 
 from collections.abc import Callable, Iterable
 from functools import cached_property
@@ -417,7 +421,7 @@ class Derivatives:
         return text_of(self._looking.hoped(state) if state.looks else self._soon(state))
 
     def shortest_length(self, state: Expr) -> int:
-        """Length of `shortest`; more than `least.LONGEST` if unknown or too long."""
+        """Length of `shortest`; more than `shortest_string.LONGEST` if unknown or too long."""
         try:
             word = self._looking.word(state) if state.looks else self._soon(state)
         except LimitError:

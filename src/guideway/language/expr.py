@@ -1,4 +1,4 @@
-"""Constructors of core expressions and their normal forms."""
+"""Constructors of expressions: they simplify to a normal form, and intern the result."""
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from functools import reduce

@@ -1,4 +1,8 @@
-"""Emptiness and shortest strings of expressions with lookahead."""
+"""Emptiness and shortest texts of expressions with lookahead.
+
+`Passages` decides emptiness by saturation, `Guarded` searches for a text, and `Looking` combines
+both for one recognizer.
+"""
 
 from collections import deque
 from collections.abc import Callable, Collection, Iterable

@@ -1,4 +1,4 @@
-"""Nodes of the core expression: frozen, interned shapes, each a set of byte strings."""
+"""Nodes of expressions: frozen, interned shapes. Each denotes a set of byte strings."""
 
 import threading
 import weakref

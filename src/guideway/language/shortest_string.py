@@ -1,4 +1,7 @@
-"""Shortest strings of expressions."""
+"""Shortest texts of expressions, least in byte order; plain expressions and templates.
+
+A `Word` is a text in linked pieces, so that a long repetition has a length and is not written out.
+"""
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass

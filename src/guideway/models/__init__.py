@@ -1,4 +1,23 @@
-"""Language models: the protocol, and what runs them."""
+"""Language models: their protocol, and the libraries that run them.
+
+    protocol                `LanguageModel` and its laws
+    pages                   the protocol of paged caches
+    fake                    a model of a table or a function, for tests
+    load                    a model from a name, folder, file or object
+    transformers            a transformers model
+    transformers_paged      its continuous batching
+    variants                early exits and adapters in one forward
+    growing, grouped_attention, few_rows
+                            caches, attention and linear layers that are faster on a CPU
+    llama_cpp, llama_cpp_tokenizer, gguf
+                            .gguf files: run by llama.cpp, or converted
+    ngram, ngram_tables     n-gram models
+    adapter, peft_folder    LoRA
+    packed, footprint       weights of 8 or 4 bits; memory of a model before it is loaded
+    builtin, progress       the built-in model; progress bars
+
+`tests/laws` checks the laws of the protocols on every implementation.
+"""
 
 from guideway.extras import require
 

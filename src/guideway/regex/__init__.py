@@ -1,1 +1,12 @@
-"""Regular expressions: parser, Unicode, lookaround, expressions."""
+"""Regular expressions, as `re` and ECMA-262 read them: from text to an expression over bytes.
+
+    parser ─▶ tree ─▶ lowering
+    unicode             character classes and case folding
+    finite              finite sets of strings, and references back to them
+    search              patterns of JSON Schema, which may match anywhere
+    backtracking_program ─▶ backtracking_automaton ─▶ backtracking
+                        lookbehind and word boundaries; the match that `re.match` prefers, which
+                        Lark's lexer takes
+
+A construct that is not regular is refused by name.
+"""

@@ -3,8 +3,8 @@ r"""Languages of the matches that `re.match` prefers: leftmost alternatives, gre
 For every text t = w·u, `re.match(pattern, t)` ends after w exactly if some Exit has w in `text` and
 u in `after`; it matches at all exactly if t is in `begins`. All are regular, and mostly there is
 one exit: for `[^\W\d]\w*` names not followed by \w, for `if|if else` only `if`. The automaton keeps
-all ways of backtracking in order (`preferred_machine`); after an exit, the preferred ways must not
-match. Conditions on text before the match (^, \b at the start, `(?<!a)`) are refused.
+all ways of backtracking in order (`backtracking_automaton`); after an exit, the preferred ways must
+not match. Conditions on text before the match (^, \b at the start, `(?<!a)`) are refused.
 """
 
 import operator

@@ -2,7 +2,7 @@
 
 The table `engines.json` has verdicts by keyword, with their sources. A key such as
 "minLength:pattern" is for a keyword under a condition (`_conditions`), and "*" for all others.
-Engines that are installed are tried as well (`lint_trials`), and a trial counts more.
+Engines that are installed are tried as well (`trials`), and a trial counts more.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Translation of kernels to LLVM."""
+"""Expressions and statements of kernels as LLVM, machine code, and functions that Python calls."""
 
 import ast
 import ctypes

@@ -1,4 +1,4 @@
-"""Lengths of bounded patterns."""
+"""Patterns of bounded length: the characters to an end, and whether a count can still be met."""
 
 from typing import Final
 

@@ -1,4 +1,7 @@
-"""Closures, and transitions by one byte."""
+"""Closures: the configurations that read a byte, and their closure after it.
+
+A configuration is a node that reads next and the stack below it.
+"""
 
 import numpy as np
 

@@ -110,7 +110,7 @@ def run(context: Context, what: int, a: int, b: int, row: WholeWords, spare: Who
 def picture(
     context: Context, below: int, state: int, found: WholeInts, exits: WholeInts, leads: Sets
 ) -> int:
-    """Find the tokens and exits of a state, expanding states; see `pictures.take_picture`."""
+    """Find the tokens and exits of a state, expanding states; see `state_masks.take_picture`."""
     code = at.NEED_LEX
     while code == at.NEED_LEX:
         code = take_picture(context, below, state, found, exits, leads)

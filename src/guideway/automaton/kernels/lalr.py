@@ -1,4 +1,4 @@
-"""Lark's LALR automaton."""
+"""Lark's LALR automaton: the stack after a terminal, and the terminals that it accepts next."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Closures over Lark's automaton."""
+"""Lark's contextual lexer on the stacks of its parser: closures, and steps by one byte."""
 
 from guideway.automaton.jit.views import Context, inner, int32s, int64s, once, uint8s, uint64s
 from guideway.automaton.kernels import layout as at

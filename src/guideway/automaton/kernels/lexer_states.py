@@ -1,4 +1,4 @@
-"""Automata of lexical states, made from records."""
+"""Lexer states: the state after each byte, from derivatives of records."""
 
 from typing import Final
 

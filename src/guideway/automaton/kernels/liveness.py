@@ -1,4 +1,4 @@
-"""Liveness of configurations."""
+"""Liveness: stored verdicts whether a configuration can reach an end."""
 
 from typing import Final
 

@@ -1,4 +1,7 @@
-"""Macro states."""
+"""Macro states: the set of configurations after a text, without those that cannot end.
+
+`step` gives the state after a byte, `search` decides whether a configuration can reach an end.
+"""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Objects: the keys that may come."""
+"""Keys of objects: frames know which names have come, and a trie of names gives those that may."""
 
 import numpy as np
 

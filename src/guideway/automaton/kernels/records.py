@@ -1,4 +1,4 @@
-"""Regular expressions as hash-consed records."""
+"""Regular expressions as hash-consed records: their fields, normal forms and bounds of length."""
 
 from typing import Final
 

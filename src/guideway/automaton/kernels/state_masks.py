@@ -1,4 +1,4 @@
-"""Tokens and exits of a lexical state."""
+"""The mask of a lexer state: tokens that it reads whole, exits, and loops that need no walk."""
 
 from typing import Final
 

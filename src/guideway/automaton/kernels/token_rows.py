@@ -1,4 +1,4 @@
-"""Work lists of a mask, and the tokens of a row."""
+"""Walks of macro states over the trie of tokens: they set the tokens of a row."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Tries of tokens."""
+"""Tries of tokens: children, rows of the tokens below a node, merged tries, states of UTF-8."""
 
 from typing import Final
 
@@ -58,7 +58,7 @@ def clear_listed(context: Context, row: Words, begin: int, end: int) -> None:
 
 @inner
 def draw_picture(context: Context, holes: WholeInts, row: Words) -> None:
-    """Write the tokens that `pictures.take_picture` has found to a row of zeros."""
+    """Write the tokens that `state_masks.take_picture` has found to a row of zeros."""
     every = int(int32s(context, at.TRIE_AT)[int32s(context, at.TRIE_END)[0]])
     missing, begin = 0, 0
     for hole in range(0, holes.shape[0], 2):

@@ -1,4 +1,4 @@
-"""Lark's LALR(1) table."""
+"""Lark's LALR(1) table, built within limits; transitions that nothing can read are removed."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence

@@ -1,1 +1,10 @@
-"""Which parts of a schema surely have instances, so that they are lowered when entered."""
+"""Parts of a schema that surely have an instance. They are lowered only when a text enters them.
+
+    parts               the schemas in a document, references, simple parts
+    assertions          types, strings and names that a schema requires; schemas that exclude others
+    alternatives        whether a part has few alternatives
+    instances           search for an instance where keywords interact
+    lazy_parts          the pass over a document that uses the others
+
+Any other part is decided when compiling.
+"""

@@ -1,7 +1,7 @@
 """Search for an instance of a schema whose keywords interact.
 
 A candidate combines what one choice of branches asks for: a listed value, an object of the required
-members, or any instance of the one schema that asserts more than a type. `json_schema_verdicts`
+members, or any instance of the one schema that asserts more than a type. `assertions`
 decides whether it satisfies the whole schema, other branches and `not` included::
 
     {"type": "object", "oneOf": [{"required": ["a"]}, {"required": ["b"]}]}      {"a": ""}

@@ -212,7 +212,7 @@ class Shape:
         self.may_be_sure = not (valued and (said >= VALUED or not said <= OF_SCALARS))
 
 
-MOST_BRANCHES: Final = 24  # as in `json_cases`; GeoJSON has 9: 5 ms, 15 ms with a limit of 8
+MOST_BRANCHES: Final = 24  # as in `cases`; GeoJSON has 9: 5 ms, 15 ms with a limit of 8
 # Costs in states of automata: 25 to 35 µs for a part of `oneOf`, a late or a wild part, and 80 µs
 # to read a wild one.
 _LATE: Final = 8

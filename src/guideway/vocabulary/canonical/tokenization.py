@@ -2,7 +2,7 @@
 
     text ─ added tokens ─▶ the rest ─ normaliser ─▶ ─ pre-tokenizer ─▶ pieces ─ BPE ─▶ tokens
 
-Supported is what `cutter` can follow exactly; anything else is refused by name:
+Supported is what `canonical.tokens` can follow exactly; anything else is refused by name:
 
     model           BPE with byte fallback and whole pieces that merges do not make
     pre-tokenizer   Split by a pattern (`splitting`), ByteLevel, Digits, Metaspace; or none
