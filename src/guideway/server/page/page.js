@@ -235,8 +235,16 @@ function facts(ended, seconds) {
   ].filter(Boolean);
 }
 
+function show(tokens) {
+  $("tokens").hidden = !tokens;
+  $("empty").hidden = tokens;
+}
+
 async function generate() {
   const view = $("tokens");
+  view.clear();
+  text = "";
+  show(false);
   const began = performance.now();
   const control = new AbortController();
   running = control;
@@ -248,10 +256,7 @@ async function generate() {
     const [path, body] = request();
     drawnFrom = body;
     const answer = await send(path, body, control.signal);
-    view.clear();
-    text = "";
-    view.hidden = false;
-    $("empty").hidden = true;
+    show(true);
     $("tokens-title").scrollIntoView({ block: "nearest" });
     for await (const { choices } of events(answer)) {
       for (const choice of choices) {
