@@ -389,6 +389,23 @@ def test_a_narrow_window_never_scrolls_sideways(page: Page):
     assert page.run("document.documentElement.scrollWidth") == 320
 
 
+WITHIN = """[...$('form').querySelectorAll('*')].every((each) =>
+  each.getBoundingClientRect().right <= $('form').getBoundingClientRect().right)"""
+
+
+@pytest.mark.parametrize("width", [320, 1000])
+def test_long_lines_scroll_in_their_own_box(page: Page, width: int):
+    page.browser.resize(width)
+    long = "x" * 900
+    page.open(kind="regex", source=long, prompt=f"{long} {long}", guidance=long)
+    assert page.run(WITHIN)
+    page.generate()
+    assert page.run("document.documentElement.scrollWidth") == width
+    page.open(kind="any", prompt=long, guidance="", max_tokens="9")
+    assert page.generate()
+    assert page.run("document.documentElement.scrollWidth") == width
+
+
 def test_everything_that_takes_the_focus_has_a_name(page: Page):
     page.open(**PERSONAL, watermark="w")
     page.run("$('more').open = true")

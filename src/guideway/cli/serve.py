@@ -138,11 +138,12 @@ def secret(written: str) -> int:
 def greeting(
     name: str, host: str, port: int, *, keyed: bool, limits: object, batch: int
 ) -> list[str]:
-    """Return the lines to print at the start: model, address, limits, and an example request."""
+    """Return the lines to print at the start: model, address, limits, page, example request."""
     address = f"http://{host}:{port}/v1"
     key = ' -H "Authorization: Bearer $KEY"' if keyed else ""
     body = f'{{"model": "{name}", "messages": [{{"role": "user", "content": "Hello"}}]}}'
     return [
         f"{name} at {address}, {batch} texts at once, {limits}",
+        f"http://{host}:{port}/ is a page that shows why each token came",
         f"curl {address}/chat/completions{key} -H 'Content-Type: application/json' -d '{body}'",
     ]

@@ -363,6 +363,7 @@ form.addEventListener("submit", (event) => {
   if (!running) generate();
 });
 form.addEventListener("input", toAddress);
+form.addEventListener("invalid", () => ($("more").open = true), true); // where most inputs are
 form.addEventListener("change", (event) => {
   if (event.target.name !== "kind") return;
   fields.source.value = EXAMPLES[fields.kind.value];
