@@ -1,16 +1,22 @@
 """`guideway serve`: a server for OpenAI's clients."""
 
 import ipaddress
+import logging
 import os
 from pathlib import Path
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from guideway.cli.classifiers import read_classifier
 from guideway.cli.console import print_line
 from guideway.cli.models import open_model
 
+if TYPE_CHECKING:
+    from guideway.server.settings import Limits
+
 KEYS: Final = "GUIDEWAY_API_KEYS"
+LEVELS: Final = ("debug", "info", "warning", "error")
 DRAIN: Final = 30  # seconds that running requests have after a signal
 
 
@@ -34,6 +40,13 @@ def serve(
         list[str] | None,
         typer.Option(help="NAME=MODEL: another model for `guidance`; may be repeated."),
     ] = None,
+    classifier: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="NAME=FILE.json: a classifier for `classifier`, of words with weights or of a "
+            "model; may be repeated. The guide to the server says what the file holds."
+        ),
+    ] = None,
     watermark: Annotated[
         list[str] | None,
         typer.Option(help="ID=@FILE: a watermark and the file of its key; may be repeated."),
@@ -55,6 +68,9 @@ def serve(
         typer.Option(help="An origin that browsers may send requests from; may be repeated."),
     ] = None,
     log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
+    log_texts: Annotated[
+        bool, typer.Option("--log-texts", help="Log requests and texts, not only their numbers.")
+    ] = False,
 ) -> None:
     """Serve MODEL to every client that speaks OpenAI's protocol."""
     from guideway.extras import require
@@ -65,11 +81,18 @@ def serve(
         raise typer.BadParameter(
             f"{host} can be reached from elsewhere: give an --api-key, or listen at 127.0.0.1"
         )
+    if log_level not in LEVELS:
+        raise typer.BadParameter(f"--log-level is {log_level!r}: it must be {', '.join(LEVELS)}")
     import uvicorn
 
     import guideway
-    from guideway.server import Limits, Names, create_app
+    from guideway.server import JsonLines, Limits, Names, create_app
 
+    logs = logging.StreamHandler()
+    logs.setFormatter(JsonLines())
+    logging.basicConfig(handlers=[logs], level=log_level.upper())
+
+    logging.getLogger("uvicorn.error").setLevel(max(logging.WARNING, logging.root.level))
     whole = open_model(model)
     experts = {key: open_model(value) for key, value in pairs("--expert", expert)}
     marks = {
@@ -77,6 +100,9 @@ def serve(
     }
     names = Names(
         models=experts,
+        classifiers={
+            key: read_classifier(value) for key, value in pairs("--classifier", classifier)
+        },
         watermarks=marks,
         tools=tools,
         thinking=("<think>", "</think>") if thinking else None,
@@ -85,11 +111,18 @@ def serve(
     served = name or Path(model).name
     with guideway.Engine(whole, max_batch=max_batch) as engine:
         app = create_app(
-            engine, name=served, keys=keys, names=names, limits=limits, origins=cors or []
+            engine,
+            name=served,
+            keys=keys,
+            names=names,
+            limits=limits,
+            origins=cors or [],
+            log_texts=log_texts,
         )
         for line in greeting(served, host, port, keyed=bool(keys), limits=limits, batch=max_batch):
             print_line(line)
-        uvicorn.run(app, host=host, port=port, log_level=log_level, timeout_graceful_shutdown=DRAIN)
+        how: dict[str, Any] = {"log_config": None, "access_log": False}  # the application logs
+        uvicorn.run(app, host=host, port=port, timeout_graceful_shutdown=DRAIN, **how)
         engine.close(cancel=True)
 
 
@@ -136,14 +169,17 @@ def secret(written: str) -> int:
 
 
 def greeting(
-    name: str, host: str, port: int, *, keyed: bool, limits: object, batch: int
+    name: str, host: str, port: int, *, keyed: bool, limits: "Limits", batch: int
 ) -> list[str]:
     """Return the lines to print at the start: model, address, limits, page, example request."""
-    address = f"http://{host}:{port}/v1"
+    address = f"http://{host}:{port}"
     key = ' -H "Authorization: Bearer $KEY"' if keyed else ""
     body = f'{{"model": "{name}", "messages": [{{"role": "user", "content": "Hello"}}]}}'
+    to = f"curl {address}/v1/chat/completions{key}"
     return [
-        f"{name} at {address}, {batch} texts at once, {limits}",
-        f"http://{host}:{port}/ is a page that shows why each token came",
-        f"curl {address}/chat/completions{key} -H 'Content-Type: application/json' -d '{body}'",
+        f"{name} at {address}/v1",
+        f"{batch} texts at once, {limits.queue} waiting, {limits.tokens} tokens a text, "
+        f"{limits.timeout:g} seconds a request",
+        f"{address}/ is a page that shows why each token came",
+        f"{to} -H 'Content-Type: application/json' -d '{body}'",
     ]

@@ -10,7 +10,7 @@ A request that its client leaves is cancelled at the next step, streamed or not.
 import contextlib
 import hmac
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from typing import Final, final
 
 from fastapi import FastAPI, Request, Response
@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from guideway.api.engine import Engine
 from guideway.errors import GuidewayError
+from guideway.server.observing import Observer, record_of
 from guideway.server.page import FILES, add_page
 from guideway.server.refusals import Refusal, as_refusal
 from guideway.server.routes import Routes
@@ -44,7 +45,7 @@ class Guard:
         headers = dict(scope["headers"])
         if self._keys and scope["path"] not in OPEN and not self._known(headers):
             refusal = Refusal(401, "the API key is missing or wrong", "authentication_error")
-            await refusal.answer()(scope, receive, send)
+            await _refuse(refusal, scope, receive, send)
             return
         limit, seen = self.limits.body, 0
 
@@ -58,7 +59,7 @@ class Guard:
 
         length = headers.get(b"content-length", b"0")
         if not length.isdigit() or int(length) > limit:
-            await _too_large(limit).answer()(scope, receive, send)
+            await _refuse(_too_large(limit), scope, receive, send)
             return
         await self.app(scope, counted, send)
 
@@ -66,6 +67,11 @@ class Guard:
         given = headers.get(b"authorization", b"").removeprefix(b"Bearer ")
         found = [hmac.compare_digest(given, key) for key in self._keys]  # all of them, always
         return any(found)
+
+
+async def _refuse(refusal: Refusal, scope: Scope, receive: Receive, send: Send) -> None:
+    record_of(scope).refusal = refusal
+    await refusal.answer()(scope, receive, send)
 
 
 def _too_large(limit: int) -> Refusal:
@@ -80,6 +86,7 @@ def create_app(
     names: Names | None = None,
     limits: Limits | None = None,
     origins: Sequence[str] = (),
+    log_texts: bool = False,
 ) -> FastAPI:
     """Return the server as a FastAPI application, for uvicorn or Ray Serve.
 
@@ -90,6 +97,7 @@ def create_app(
         names: models, classifiers and watermarks that requests may name.
         limits: limits of requests.
         origins: origins that browsers may send requests from (CORS).
+        log_texts: log requests and texts too, not only counts and times.
 
     Example:
         >>> import guideway as gw
@@ -112,31 +120,21 @@ def create_app(
         app.add_middleware(
             CORSMiddleware, allow_origins=[*origins], allow_methods=["*"], allow_headers=["*"]
         )
-    _add_errors(app, server)
+    app.add_middleware(Observer, metrics=server.metrics, log_texts=log_texts)
+    _add_errors(app)
     Routes(server).add_to(app)
     add_page(app)
     return app
 
 
-def _add_errors(app: FastAPI, server: Server) -> None:
+def _add_errors(app: FastAPI) -> None:
     """Every error has OpenAI's form, and none has a stack trace."""
 
-    async def refused(_: Request, error: Exception) -> Response:
-        refusal = as_refusal(error)
-        server.metrics.refused.labels(refusal.kind).inc()
+    async def refused(request: Request, error: Exception) -> Response:
+        refusal = record_of(request.scope).refusal = as_refusal(error)
         if refusal.status == 500:
             logger.error("a request has failed", exc_info=error)
         return refusal.answer()
 
     for kind in (GuidewayError, Refusal, Exception, 404, 405):
         app.add_exception_handler(kind, refused)
-
-    @app.middleware("http")
-    async def counted(
-        request: Request, following: Callable[[Request], Awaitable[Response]]
-    ) -> Response:
-        response = await following(request)
-        route = request.scope.get("route")
-        path = getattr(route, "path", "other")
-        server.metrics.requests.labels(path, str(response.status_code)).inc()
-        return response

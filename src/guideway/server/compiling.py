@@ -125,14 +125,15 @@ class Compilers:
         self._workers = list[_Worker]()
         self._known = OrderedDict[bytes, asyncio.Future[GuidewayError | None]]()
 
-    async def check(self, source: Source) -> None:
-        """Return if the source compiles within the limits.
+    async def check(self, source: Source) -> bool:
+        """Return if the source compiles within the limits: True if that was known.
 
         Raises:
             GuidewayError: it does not; the error says why.
         """
         key = hashlib.blake2b(pickle.dumps(source), digest_size=16).digest()
-        if key not in self._known:
+        known = key in self._known
+        if not known:
             loop = asyncio.get_running_loop()
             self._known[key] = loop.run_in_executor(self._threads, self._try, source)
             while len(self._known) > KEPT:
@@ -143,6 +144,7 @@ class Compilers:
             self._known.pop(key, None)  # another try may find the machine less busy
         if error is not None:
             raise error
+        return known
 
     def _try(self, source: Source) -> GuidewayError | None:
         worker: _Worker | None = getattr(self._own, "worker", None)

@@ -35,6 +35,7 @@ class Routes:
             ("/health", self.health),
             ("/metrics", self.metrics),
             ("/v1/models", self.models),
+            ("/v1/models/{name:path}", self.one_model),
         ):
             app.add_api_route(path, handler, methods=["GET"], response_model=None)
         for path, handler in (
@@ -60,6 +61,11 @@ class Routes:
 
     async def models(self) -> Body:
         """`GET /v1/models`."""
+        return {"object": "list", "data": [await self.one_model("")]}
+
+    async def one_model(self, name: str) -> Body:
+        """`GET /v1/models/NAME`."""
+        self.server.reader.model_of(name)
         own = {"id": self.server.name, "object": "model", "created": self.server.started}
         names = self.server.names
         more = {
@@ -68,7 +74,7 @@ class Routes:
             "watermarks": [*names.watermarks],
             "max_tokens": self.server.limits.tokens,
         }
-        return {"object": "list", "data": [{**own, "owned_by": "guideway", "guideway": more}]}
+        return {**own, "owned_by": "guideway", "guideway": more}
 
     async def chat(self, request: Request) -> Response:
         """`POST /v1/chat/completions`."""

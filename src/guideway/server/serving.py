@@ -21,6 +21,7 @@ from guideway.server import protocol
 from guideway.server.compiling import Compilers
 from guideway.server.events import Events
 from guideway.server.metrics import Metrics
+from guideway.server.observing import Record, record_of
 from guideway.server.reading import Asked, Reader
 from guideway.server.refusals import Refusal, as_invalid, as_refusal, of_field
 from guideway.server.settings import Limits, Names
@@ -41,6 +42,7 @@ class Server:
         self.compilers = Compilers(
             engine.model.vocabulary, seconds=limits.compiling, memory=limits.memory
         )
+        self.metrics.watch(engine, lambda: self.compilers.killed)
         self.open = 0
         self.started = int(time.time())
 
@@ -55,6 +57,8 @@ class Server:
         if _depth(body) > self.limits.depth:
             raise SourceError(f"the body is nested deeper than {self.limits.depth}")
         given = cast("dict[str, Any]", body)
+        record = record_of(request.scope)
+        record.body, record.model = given, self.name
         protocol.check_refused(given, kind)
         try:
             return kind.model_validate(given)
@@ -67,8 +71,10 @@ class Server:
             return
         began = time.perf_counter()
         with of_field(field or ""):
-            await self.compilers.check(source)
-        self.metrics.compiling.observe(time.perf_counter() - began)
+            known = await self.compilers.check(source)
+        self.metrics.compiled.labels("hit" if known else "miss").inc()
+        if not known:
+            self.metrics.compiling.observe(time.perf_counter() - began)
 
     @contextlib.contextmanager
     def admitted(self, count: int) -> Any:
@@ -93,7 +99,7 @@ class Server:
             return [asked] * count
         return [replace(asked, settings={**asked.settings, "seed": seed + n}) for n in range(count)]
 
-    async def result(self, asked: Asked) -> Result[Any]:
+    async def result(self, asked: Asked, record: Record) -> Result[Any]:
         """Generate one text."""
         arguments: dict[str, Any] = {**asked.settings, **asked.more, "on_invalid": "return"}
         generate: Any = asked.model.agenerate
@@ -103,13 +109,14 @@ class Server:
         else:
             future = submit(asked.prompt, asked.source, model=asked.model, **arguments)
             made = await asyncio.wrap_future(future)
-        self.metrics.count(made)
+        self._count(made, record)
         return made
 
     async def results(self, request: Request, asked: list[Asked]) -> list[Result[Any]]:
         """Generate texts beside one another; cancel them if the client goes away."""
         with self.admitted(len(asked)):
-            everything = asyncio.gather(*map(self.result, asked))
+            record = record_of(request.scope)
+            everything = asyncio.gather(*(self.result(each, record) for each in asked))
             return await self.attended(request, everything)
 
     async def attended(self, request: Request, work: Awaitable[Any]) -> Any:
@@ -130,7 +137,11 @@ class Server:
                 each.cancel()
             await asyncio.gather(task, gone, return_exceptions=True)
 
-    async def parts(self, asked: Asked) -> AsyncIterator[Part[Any]]:
+    def _count(self, made: Result[Any], record: Record) -> None:
+        self.metrics.count(made)
+        record.results.append(made)
+
+    async def parts(self, asked: Asked, record: Record) -> AsyncIterator[Part[Any]]:
         """Stream one text."""
         arguments: dict[str, Any] = {**asked.settings, **asked.more, "on_invalid": "return"}
         stream = self.engine.astream(asked.prompt, asked.source, model=asked.model, **arguments)
@@ -138,7 +149,7 @@ class Server:
             async for part in stream:
                 yield part
                 if part.result is not None:
-                    self.metrics.count(part.result)
+                    self._count(part.result, record)
 
     async def stream(self, request: Request, asked: list[Asked], events: Events) -> Response:
         """Server-sent events of texts that grow beside one another.
@@ -147,10 +158,11 @@ class Server:
         """
         if any(each.search for each in asked):
             raise UnsupportedError("a search does not stream", feature="stream of a search")
+        record = record_of(request.scope)
         until = asyncio.get_running_loop().time() + self.limits.timeout
         async with contextlib.AsyncExitStack() as opened:
             opened.enter_context(self.admitted(len(asked)))
-            parts = merged([self.parts(each) for each in asked])
+            parts = merged([self.parts(each, record) for each in asked])
             opened.push_async_callback(parts.aclose)
             first = await self.attended(request, anext(parts))
             kept = opened.pop_all()
@@ -165,15 +177,20 @@ class Server:
                             yield event
                     for event in events.last():
                         yield event
-            except TimeoutError:
-                yield events.failed(_timeout(self.limits.timeout))
-            except Exception as error:
-                refusal = as_refusal(error)
-                if refusal.status == 500:
-                    logger.exception("a stream has failed")
-                yield events.failed(refusal)
+            except Exception as error:  # noqa: BLE001  the answer has begun: the client is told
+                record.refusal = self._failure(error)
+                yield events.failed(record.refusal)
 
         return _Stream(body(), kept)
+
+    def _failure(self, error: Exception) -> Refusal:
+        """The error that ends a stream."""
+        if isinstance(error, TimeoutError):
+            return _timeout(self.limits.timeout)
+        refusal = as_refusal(error)
+        if refusal.status == 500:
+            logger.error("a stream has failed", exc_info=error)
+        return refusal
 
 
 @final

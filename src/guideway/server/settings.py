@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, final
 if TYPE_CHECKING:
     from guideway.api.model import Model
     from guideway.api.watermark import Watermark
+    from guideway.logits.classifier import ClassifierTerm
 
 
 @final
@@ -40,14 +41,14 @@ class Names:
 
     Attributes:
         models: models of `guidance`, by name; they share the tokenizer of the engine's model.
-        classifiers: expressions of one classifier each, which are added to the model.
+        classifiers: classifiers with their weights, which are added to the model.
         watermarks: watermarks by the id of their key.
         tools: the format in which the model calls tools (`guideway.tools`).
         thinking: the marks around the model's reasoning, which becomes `reasoning_content`.
     """
 
     models: "Mapping[str, Model]" = field(default_factory=dict[str, "Model"])
-    classifiers: "Mapping[str, Model]" = field(default_factory=dict[str, "Model"])
+    classifiers: "Mapping[str, ClassifierTerm]" = field(default_factory=dict[str, "ClassifierTerm"])
     watermarks: "Mapping[str, Watermark]" = field(default_factory=dict[str, "Watermark"])
     tools: str = "hermes"
     thinking: tuple[str, str] | None = None

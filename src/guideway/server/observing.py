@@ -1,0 +1,220 @@
+"""What an operator sees of requests: a log record each, metrics, and spans of OpenTelemetry.
+
+    request ─▶ Observer ─▶ Guard ─▶ routes, which fill in the `Record`
+                  └─▶ counters, a record of logging, the span
+
+A record has no texts, unless `log_texts` is set. `JsonLines` writes records as lines of JSON. Spans
+need the package opentelemetry-api; their attributes are those of its conventions for generative
+models (https://opentelemetry.io/docs/specs/semconv/gen-ai), and `traceparent` gives the parent.
+"""
+
+import contextlib
+import json
+import logging
+import time
+import uuid
+from collections.abc import Generator, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, final
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from guideway.api.result import Result
+from guideway.extras import installed, library
+from guideway.server.metrics import Metrics
+from guideway.server.refusals import Refusal
+
+logger = logging.getLogger("guideway.server.requests")
+OPERATIONS: Final[Mapping[str, str]] = {
+    "/v1/chat/completions": "chat",
+    "/v1/completions": "text_completion",
+    "/v1/responses": "chat",
+}
+SETTINGS: Final[Mapping[str, tuple[str, ...]]] = {
+    "temperature": ("temperature",),
+    "top_p": ("top_p",),
+    "top_k": ("top_k",),
+    "seed": ("seed",),
+    "choice.count": ("n",),
+    "frequency_penalty": ("frequency_penalty",),
+    "presence_penalty": ("presence_penalty",),
+    "max_tokens": ("max_completion_tokens", "max_output_tokens", "max_tokens"),
+}
+"""Attributes of a span, and the fields of requests that have them."""
+
+
+@final
+@dataclass(slots=True)
+class Record:
+    """One request, as far as it is known.
+
+    Attributes:
+        id: the server's own id, which the header `x-request-id` of the answer has.
+        body: the request, as JSON.
+        model: the model that it names.
+        results: the texts.
+        refusal: the error, also one in a stream that has begun.
+    """
+
+    id: str = field(default_factory=lambda: f"req-{uuid.uuid4().hex}")
+    status: int = 500
+    body: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    model: str | None = None
+    results: list[Result[Any]] = field(default_factory=list[Result[Any]])
+    refusal: Refusal | None = None
+
+    def facts(self, *, texts: bool) -> dict[str, Any]:
+        """What is logged: counts and times of the texts, and the error."""
+        found: dict[str, Any] = {"id": self.id, "status": self.status, "model": self.model}
+        if self.results:
+            stats = [result.stats for result in self.results]
+            found |= {
+                "stream": bool(self.body.get("stream")),
+                "prompt_tokens": stats[0].prompt_tokens,
+                "cached_tokens": stats[0].cached_tokens,
+                "completion_tokens": sum(each.completion_tokens for each in stats),
+                "finish_reasons": [result.finish_reason for result in self.results],
+                "queue_time": round(max(each.queue_time for each in stats), 6),
+                "time_to_first_token": round(min(each.time_to_first_token for each in stats), 6),
+            }
+        if self.refusal is not None:
+            found |= {"error": self.refusal.code, "param": self.refusal.more.get("param")}
+        if texts:
+            found |= {"request": self.body, "texts": [result.text for result in self.results]}
+        return found
+
+
+def record_of(scope: Scope) -> Record:
+    """The record of a request."""
+    state: dict[str, Any] = scope.setdefault("state", {})
+    return state.setdefault("record", Record())
+
+
+@final
+class Observer:
+    """Counts and logs requests, and makes their spans; the outermost part of the application."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics, *, log_texts: bool) -> None:
+        self.app, self._metrics, self._texts = app, metrics, log_texts
+        self._tracer = _tracer()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Hand a request on."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        record, began = record_of(scope), time.perf_counter()
+
+        async def sent(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                record.status = message["status"]
+                message["headers"] = [*message["headers"], (b"x-request-id", record.id.encode())]
+            await send(message)
+
+        with self._span(scope, record):
+            try:
+                await self.app(scope, receive, sent)
+            finally:
+                self._note(scope, record, time.perf_counter() - began)
+
+    def _note(self, scope: Scope, record: Record, seconds: float) -> None:
+        route = _route(scope)
+        self._metrics.requests.labels(route, str(record.status)).inc()
+        self._metrics.seconds.labels(route).observe(seconds)
+        if record.refusal is not None:
+            self._metrics.refused.labels(record.refusal.code).inc()
+        level = logging.INFO if route.startswith("/v1/") or record.refusal else logging.DEBUG
+        level = level if record.status < 500 else logging.ERROR
+        facts = {"method": scope["method"], "route": route, **record.facts(texts=self._texts)}
+        facts["seconds"] = round(seconds, 6)
+        logger.log(level, "%s %s %d", scope["method"], route, record.status, extra={"facts": facts})
+
+    @contextlib.contextmanager
+    def _span(self, scope: Scope, record: Record) -> Generator[None]:
+        """A span around a request, if OpenTelemetry is there and the path is one of the API."""
+        if self._tracer is None or not scope["path"].startswith("/v1/"):
+            yield
+            return
+        trace: Any = library("opentelemetry.trace", "spans")
+        parent = library("opentelemetry.propagate", "spans").extract(_headers(scope["headers"]))
+        kind, name = trace.SpanKind.SERVER, f"{scope['method']} {scope['path'][:80]}"
+        with self._tracer.start_as_current_span(name, context=parent, kind=kind) as span:
+            try:
+                yield
+            finally:
+                route = _route(scope)
+                operation = OPERATIONS.get(route)
+                named = f"{scope['method']} {route}"
+                span.update_name(f"{operation} {record.model}" if operation else named)
+                span.set_attributes(_attributes(scope, route, record))
+                if record.status >= 500 or (record.refusal and record.status == 200):
+                    span.set_status(trace.StatusCode.ERROR)
+
+
+def _attributes(scope: Scope, route: str, record: Record) -> dict[str, Any]:
+    """The attributes of a span, by OpenTelemetry's names."""
+    facts = record.facts(texts=False)
+    found = {
+        "http.request.method": scope["method"],
+        "http.route": route,
+        "http.response.status_code": record.status,
+        "guideway.request.id": record.id,
+        "error.type": facts.get("error"),
+    }
+    if operation := OPERATIONS.get(route):
+        found |= {
+            "gen_ai.operation.name": operation,
+            "gen_ai.provider.name": "guideway",
+            "gen_ai.request.model": record.model,
+            "gen_ai.response.model": record.model,
+            "gen_ai.response.finish_reasons": facts.get("finish_reasons"),
+            "gen_ai.usage.input_tokens": facts.get("prompt_tokens"),
+            "gen_ai.usage.output_tokens": facts.get("completion_tokens"),
+            "guideway.queue_time": facts.get("queue_time"),
+            "guideway.time_to_first_token": facts.get("time_to_first_token"),
+        }
+        for name, fields in SETTINGS.items():
+            given = [record.body[each] for each in fields if record.body.get(each) is not None]
+            found[f"gen_ai.request.{name}"] = given[0] if given else None
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _tracer() -> Any:
+    """OpenTelemetry's tracer; None where the package is not installed."""
+    if not installed("opentelemetry"):
+        return None
+    return library("opentelemetry.trace", "spans").get_tracer("guideway.server")
+
+
+def _route(scope: Scope) -> str:
+    """The path of the route: names in a path are no label of a metric."""
+    return str(getattr(scope.get("route"), "path", "other"))
+
+
+def _headers(given: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
+    return {name.decode("latin-1"): value.decode("latin-1") for name, value in given}
+
+
+@final
+class JsonLines(logging.Formatter):
+    """Writes records of logging as JSON, one a line, with the facts of requests.
+
+    Example:
+        >>> known = {"msg": "hi", "levelname": "INFO", "created": 0.0, "facts": {"status": 200}}
+        >>> print(JsonLines().format(logging.makeLogRecord(known)))
+        {"time": "1970-01-01T00:00:00.000Z", "level": "info", ..., "message": "hi", "status": 200}
+    """
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line."""
+        moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
+        found = {
+            "time": f"{moment}.{int(record.created % 1 * 1000):03}Z",
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+            **getattr(record, "facts", {}),
+        }
+        if record.exc_info:
+            found["exception"] = self.formatException(record.exc_info)
+        return json.dumps(found, ensure_ascii=False, default=str)
