@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from guideway.extras import installed
 from guideway.server import JsonLines
 from server.served import TALK, Client, served
 
@@ -112,8 +111,8 @@ def test_metrics_have_the_values_of_the_requests() -> None:
     engine.close(cancel=True)
 
 
-@pytest.mark.skipif(not installed("opentelemetry"), reason="needs opentelemetry-sdk")
 def test_spans(client: Client) -> None:
+    pytest.importorskip("opentelemetry.sdk")
     trace: Any = import_module("opentelemetry.trace")
     sdk: Any = import_module("opentelemetry.sdk.trace")
     export: Any = import_module("opentelemetry.sdk.trace.export")
