@@ -65,8 +65,8 @@ def test_the_start_prints_what_a_newcomer_needs() -> None:
     lines = greeting("a", "127.0.0.1", 8000, keyed=True, limits=Limits(), batch=16)
     assert "http://127.0.0.1:8000" in lines[0]
     assert lines[1] == "16 texts at once, 64 waiting, 1024 tokens a text, 300 seconds a request"
-    assert lines[2].startswith("curl http://127.0.0.1:8000/v1/chat/completions -H")
-    assert json.loads(lines[2].split(" -d ")[1].strip("'"))["model"] == "a"
+    assert lines[3].startswith("curl http://127.0.0.1:8000/v1/chat/completions -H")
+    assert json.loads(lines[3].split(" -d ")[1].strip("'"))["model"] == "a"
 
 
 @pytest.fixture
@@ -84,9 +84,9 @@ def server(tmp_path: Path) -> Iterator[tuple[str, Any]]:
         env=environment,
     )
     assert process.stdout is not None
-    lines = [process.stdout.readline() for _ in range(3)]
-    assert lines[2].startswith("curl "), process.communicate()[1]
-    yield lines[2], process
+    lines = [process.stdout.readline() for _ in range(4)]
+    assert lines[3].startswith("curl "), process.communicate()[1]
+    yield lines[3], process
     process.kill()
     process.communicate()
 
