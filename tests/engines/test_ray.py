@@ -3,6 +3,7 @@
 Run: python tests/engines/run.py ray
 """
 
+import json
 import os
 import runpy
 import signal
@@ -13,7 +14,7 @@ import pytest
 from pydantic import BaseModel
 
 import guideway as gw
-from guideway.integrations.ray import Extract, failed
+from guideway.integrations.ray import Extract, deployment, failed
 from guideway.models.fake import FakeModel
 
 ray: Any = pytest.importorskip("ray", reason="needs ray: python tests/engines/run.py ray")
@@ -83,6 +84,45 @@ def test_two_actors_lose_nothing_when_one_dies(tmp_path: Path) -> None:
         expected = alone.generate(row["body"], Item, **settings)
         assert row["text"] == expected.text
         assert Item(**row["value"]) == expected.value
+
+
+def build() -> Any:
+    """The server's application, in a replica."""
+    from guideway.server import create_app
+
+    return create_app(gw.Engine(chatting(), max_batch=4), name="fake", keys=["k"])
+
+
+def test_ray_serve_runs_the_server() -> None:
+    httpx: Any = pytest.importorskip("httpx")
+    serve: Any = pytest.importorskip("ray.serve")
+    pytest.importorskip("prometheus_client")
+    options = {"num_replicas": 2, "ray_actor_options": {"num_cpus": 0.5}}
+    serve.start(http_options={"port": 18511})
+    serve.run(deployment(build, **options), name="guideway")
+    talk = [{"role": "user", "content": "Who?"}]
+    items = {"type": "json_schema", "json_schema": {"schema": Item.model_json_schema()}}
+    body = {"messages": talk, "response_format": items, "max_tokens": 60}
+    told = {"Authorization": "Bearer k"}
+    with httpx.Client(base_url="http://127.0.0.1:18511/v1", headers=told, timeout=120) as client:
+        for seed in range(4):  # of both replicas
+            answer = client.post("/chat/completions", json={**body, "seed": seed})
+            text = answer.json()["choices"][0]["message"]["content"]
+            settings = {"max_new_tokens": 60, "temperature": 1.0, "seed": seed}
+            expected = chatting().generate(talk, Item.model_json_schema(), **settings)
+            assert text == expected.text
+            lines: list[str] = []
+            with client.stream(
+                "POST", "/chat/completions", json={**body, "seed": seed, "stream": True}
+            ) as stream:
+                lines += [line[6:] for line in stream.iter_lines() if line.startswith("data: {")]
+            deltas = [json.loads(line)["choices"][0]["delta"] for line in lines]
+            assert "".join(each.get("content", "") for each in deltas) == text
+        refused = client.post("/chat/completions", json={**body, "n": 9})
+        assert refused.status_code == 400
+        assert refused.json()["error"]["param"] == "n"
+        assert client.get("/models", headers={"Authorization": "x"}).status_code == 401
+    serve.shutdown()
 
 
 def test_the_example(capsys: pytest.CaptureFixture[str]) -> None:

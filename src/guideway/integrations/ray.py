@@ -1,4 +1,6 @@
-"""Ray Data: `Extract` generates a value for each row of a dataset, in several processes.
+"""Ray: `Extract` for datasets of Ray Data, `deployment` for the server on Ray Serve.
+
+`Extract` generates a value for each row of a dataset, in several processes.
 
     dataset ─▶ map_batches(Extract) ─▶ the same rows, with value, text, error and finish_reason
                  one model and one engine per actor; rows of a batch share forwards
@@ -24,8 +26,10 @@ from guideway.api.model import Model
 from guideway.api.prompts import Prompt
 from guideway.api.result import Result
 from guideway.errors import GuidewayError, ModelError, SourceError
+from guideway.extras import library
 from guideway.generation.ensemble.ensemble import Ensemble
 
+ONGOING: Final = 80  # requests of a replica
 COLUMNS: Final = ("value", "text", "error", "finish_reason")
 
 
@@ -151,6 +155,32 @@ class Extract:
             return make(row)
         except Exception as error:  # noqa: BLE001  whatever a user's function raises is its row's
             return SourceError(f"prompt raised {type(error).__name__}: {error}")
+
+
+def deployment(build: Callable[[], Any], **options: Any) -> Any:
+    """Return the server as an application of Ray Serve, for `serve.run`.
+
+    Each replica calls `build`, so that it has a model, an engine and compilers of its own.
+
+    Example:
+        >>> def build():
+        ...     from guideway.server import create_app
+        ...     return create_app(gw.Engine(gw.load("smollm2-135m")), name="small")
+        >>> serve.run(deployment(build, num_replicas=2))  # doctest: +SKIP
+
+    Args:
+        build: a function that returns `guideway.server.create_app(...)`.
+        **options: those of `ray.serve.deployment`. `max_ongoing_requests` is 80 if it is not given:
+            16 requests that run and 64 that wait, as in a server without Ray.
+
+    Raises:
+        ModelError: Ray Serve is not installed.
+
+    Source: https://docs.ray.io/en/latest/serve/http-guide.html
+    """
+    serve = library("ray.serve", "guideway.integrations.ray.deployment")
+    replica = serve.ingress(build)()
+    return serve.deployment(**{"max_ongoing_requests": ONGOING, **options})(replica).bind()
 
 
 def failed(row: Mapping[str, Any], output: str = "") -> bool:
