@@ -106,6 +106,27 @@ def test_what_was_read_before_changes_nothing(kind: str):
     assert found == texts(own, [talk], **settings)
 
 
+@pytest.mark.parametrize("kind", ["fake", "llama"])
+def test_what_prompts_of_a_batch_share_is_read_once(kind: str):
+    counting = Counting(FakeModel.random(LETTERS) if kind == "fake" else model(kind))
+    own = gw.Model(counting)
+    talk = as_text(TALK) if kind == "fake" else " ".join("abcdefghijklmnopqrstuvwxyz")
+    prompts = [talk + talk[2 * n : 2 * n + 3] for n in range(12)]
+    expected = [texts(own, [prompt])[0] for prompt in prompts if not gw.clear_cache()]
+    gw.clear_cache()
+    counting.read.clear()
+    found = own.generate(prompts, max_new_tokens=12, temperature=1.0, seed=1, speculate="off")
+    assert [each.tokens for each in found] == expected
+    assert {each.stats.cached_tokens for each in found} == {0}
+    shared, rest = counting.read
+    assert shared > 20
+    assert rest == sum(each.stats.prompt_tokens - shared for each in found)
+    gw.clear_cache()
+    counting.read.clear()
+    own.generate(prompts[:2], max_new_tokens=1)  # too few
+    assert len(counting.read) == 1
+
+
 def test_a_row_has_the_adapter_that_it_was_read_with():
     adapted = FakeModel.random(LETTERS, 9)
     plain = FakeModel(LETTERS, noise(1), adapted={"a": adapted})
@@ -188,6 +209,18 @@ def test_a_session_keeps_what_it_has_read():
         assert counting.read == [40, 2, 40]
     session.generate(as_text([*TALK, 7, 8]), max_new_tokens=1)  # it still works
     assert counting.read == [40, 2, 40, 42]
+
+
+def test_an_engine_of_a_session_reads_on_where_the_session_was():
+    counting = Counting(FakeModel.random(LETTERS))
+    with gw.Model(counting).session() as session:
+        session.generate(as_text(TALK), max_new_tokens=1)
+        before = gw.cache_info().prefixes
+        with gw.Engine(session) as engine:
+            engine.submit(as_text([*TALK, 7, 8]), max_new_tokens=1).result()
+        session.generate(as_text([*TALK, 7, 8, 9]), max_new_tokens=1)
+        assert counting.read == [40, 2, 1]
+        assert gw.cache_info().prefixes.texts == before.texts  # the longest text only
 
 
 def test_what_was_read_with_other_weights_is_read_again():

@@ -4,6 +4,7 @@ The oracle is the same call with speculate="off". On the fake model equality is 
 with noise by counter, so it holds for samples too, not only for greedy texts."""
 
 import itertools
+import random
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -12,8 +13,11 @@ import torch
 from pydantic import BaseModel
 
 import guideway as gw
+from guideway.generation.row.request import Request
+from guideway.generation.row.sequence import Sequence
 from guideway.generation.speculation import Costs, Rates, Speculation
 from guideway.models.fake import FakeModel
+from guideway.models.pages import Draft
 from small_models import model
 
 BYTES = gw.Vocabulary(
@@ -35,6 +39,7 @@ def eager(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
             return min(6, max(map(len, odds)))
 
         monkeypatch.setattr(Speculation, "_length", longest)
+        monkeypatch.setattr(Rates, "pays", lambda *_: True)
 
 
 class Person(BaseModel):
@@ -205,7 +210,7 @@ class Flat:
 def length_for(acceptance: float, cost: float) -> int:
     """The length chosen where a forward takes a second, whatever it reads."""
     costs = Costs()
-    for tokens in range(1, 66):
+    for tokens in 8 * [*range(1, 66)]:
         costs.note(tokens, 1.0)
     chosen = Speculation(Flat(cost), Rates(), costs)
     return chosen._length(1, [[acceptance] * 64])
@@ -216,6 +221,54 @@ def length_for(acceptance: float, cost: float) -> int:
 )
 def test_the_length_is_that_of_the_formula(acceptance: float, cost: float):
     assert length_for(acceptance, cost) == gw.best_gamma(acceptance, cost)
+
+
+@dataclass
+class Chance:
+    """Drafts after places that share one to three tokens."""
+
+    chance: random.Random
+    seconds = 0.0
+
+    def learn(self, text: Any) -> None:
+        raise NotImplementedError
+
+    def draft(self, rows: Any, most: int) -> list[Draft]:
+        lengths = [self.chance.randrange(1, 4) for _ in rows]
+        places = [[("held", min(8, length + n)) for n in range(most)] for length in lengths]
+        return [Draft((0,) * most, tuple(origins)) for origins in places]
+
+
+def time_a_token(rows: int, acceptance: float, slow: float, seed: int) -> float:
+    """Beside that without drafts, where one forward in five seems `slow` times as slow."""
+    chance, most = random.Random(seed), 10**6
+    given = [Sequence(n, Request((0,)), BYTES, most) for n in range(rows)]
+    spent = tokens = 0.0
+    speculation = Speculation(Chance(chance), Rates(), Costs())
+    for _ in range(300):
+        drafts = speculation.drafts(given)
+        tries = ([chance.random() < acceptance for _ in draft.tokens] for draft in drafts)
+        accepted = [[*right, False].index(False) for right in tries]
+        count = rows * (1 + max(len(draft.tokens) for draft in drafts))
+        seconds = forward_seconds(count)
+        spent, tokens = spent + seconds, tokens + rows + sum(accepted)
+        seems = seconds * (slow if chance.random() < 0.2 else 1)
+        speculation.judge(given, drafts, accepted, seems)
+    return spent / tokens / (forward_seconds(rows) / rows)
+
+
+def forward_seconds(tokens: int) -> float:
+    """What a forward takes on a CPU, about."""
+    return 1.0 if tokens == 1 else 1.3 + 0.04 * tokens
+
+
+@pytest.mark.parametrize("slow", [1, 5])
+@pytest.mark.parametrize("rows", [1, 4, 16])
+def test_the_length_is_none_where_drafts_cost_more_than_they_save(rows: int, slow: float):
+    few = [time_a_token(rows, 0.05, slow, seed) for seed in range(4)]
+    assert max(few) < 1.03
+    many = [time_a_token(rows, 0.9, slow, seed) for seed in range(2)]
+    assert max(many) < {1: 0.35, 4: 0.4, 16: 0.7}[rows]
 
 
 @pytest.mark.parametrize("kind", ["llama", "gpt2"])

@@ -16,7 +16,7 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import count
 from types import TracebackType
@@ -95,7 +95,7 @@ class EngineStats:
 
 
 def _ensemble(model: Model) -> Ensemble:
-    return Ensemble(model.whole)
+    return model._ensemble  # pyright: ignore[reportPrivateUsage]  # that of a session is its own
 
 
 def _drafts(ensemble: Ensemble, given: object) -> Speculation | None:
@@ -183,7 +183,8 @@ class Engine:
         self._closed = False
         self._running: dict[int, tuple[_Task, Scheduler]] = {}  # by the number of the row
         self._numbers = count()
-        self._stats, self._texts = EngineStats(), 0  # all are sums
+        self._sums: dict[str, Any] = dict.fromkeys(("finished", "forwards", *MEANS, *SUMS), 0)
+        self._texts = 0
         self._spent = 0, 0.0  # tokens, and seconds of steps
         self._ensemble = lru_cache(EXPRESSIONS)(_ensemble)
         self._speculation = lru_cache(EXPRESSIONS)(_drafts)
@@ -279,14 +280,13 @@ class Engine:
         """The counts and times up to now."""
         with self._changed:
             running, waiting = len(self._running), len(self._open) - len(self._running)
-            stats, (tokens, seconds) = self._stats, self._spent
-        texts, forwards = max(1, self._texts), max(1, stats.forwards)
-        return replace(
-            stats,
-            **{name: getattr(stats, name) / texts for name in MEANS},
+            sums, (tokens, seconds) = {**self._sums}, self._spent
+        texts = max(1, self._texts)
+        return EngineStats(
+            **sums | {name: sums[name] / texts for name in MEANS},
             running=running,
             waiting=max(0, waiting),
-            tokens_per_forward=tokens / forwards,
+            tokens_per_forward=tokens / max(1, sums["forwards"]),
             tokens_per_second=tokens / (seconds or 1),
         )
 
@@ -392,10 +392,10 @@ class Engine:
             self._cancelled.append(task)
             self._changed.notify()
 
-    def _count(self, **more: Any) -> None:
+    def _count(self, **more: float) -> None:
         with self._changed:
-            sums = {name: getattr(self._stats, name) + each for name, each in more.items()}
-            self._stats = replace(self._stats, **sums)
+            for name, each in more.items():
+                self._sums[name] += each
 
     def _run(self) -> None:
         """The loop of the engine's thread."""

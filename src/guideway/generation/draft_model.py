@@ -5,7 +5,6 @@ copies of the rows. Where the two distributions are close, so are their draws. A
 tokens drafts text, which is then spelled in the target's tokens.
 """
 
-import time
 from collections.abc import Sequence as Listed
 from typing import Any, Final, cast, final
 
@@ -18,11 +17,11 @@ from guideway.generation.ensemble.ensemble import Ensemble, EnsembleCache, Logit
 from guideway.generation.ensemble.prompt import PromptReader
 from guideway.generation.row.cursor import text_row
 from guideway.generation.row.sequence import Sequence
+from guideway.generation.speculation import MODEL, seconds_of
 from guideway.generation.step import Batch, take
 from guideway.logits.mask import unpack, upload
-from guideway.models.pages import NO_DRAFT, Draft, Origin
+from guideway.models.pages import NO_DRAFT, Draft
 
-ORIGIN: Final[Origin] = ("model", 0)
 MEMORY: Final = 16  # drafts that the mean time remembers
 
 
@@ -111,8 +110,8 @@ class DraftModel:
 
     def draft(self, rows: Listed[Sequence], most: int) -> list[Draft]:
         """At most `most` tokens for each row."""
-        began = time.perf_counter()
         ensemble = self._reader.ensemble
+        began = seconds_of(ensemble.device)
         texts = {row.number: [*row.request.prompt, *row.tokens] for row in rows}
         if not self._reader.has_room(texts, most):
             return [NO_DRAFT] * len(rows)
@@ -129,8 +128,8 @@ class DraftModel:
                 break
             last = [[row.tokens[-1]] if row.tokens else [0] for row in batch.rows]
             logits = {leaf: row[:, 0] for leaf, row in self._reader.extend(last).items()}
-        self._time.note(time.perf_counter() - began, max(map(len, drafted)))
-        return [Draft(tuple(tokens), (ORIGIN,) * len(tokens)) for tokens in drafted]
+        self._time.note(seconds_of(ensemble.device) - began, max(map(len, drafted)))
+        return [Draft(tuple(tokens), (MODEL,) * len(tokens)) for tokens in drafted]
 
     def learn(self, text: Listed[int]) -> None:
         """Nothing: the model is as it is."""
@@ -152,8 +151,8 @@ class TextDraft:
 
     def draft(self, rows: Listed[Sequence], most: int) -> list[Draft]:
         """At most `most` tokens for each row."""
-        began = time.perf_counter()
         ensemble = self._reader.ensemble
+        began = seconds_of(ensemble.device)
         texts = {row.number: self._text(row) for row in rows}
         if not all(texts.values()) or not self._reader.has_room(texts, most):
             return [NO_DRAFT] * len(rows)
@@ -171,7 +170,9 @@ class TextDraft:
             self._draft(row, b"".join(tokens[t] or b"" for t in own), most)
             for row, own in zip(rows, drafted, strict=True)
         ]
-        self._time.note(time.perf_counter() - began, max(len(each.tokens) for each in found))
+        self._time.note(
+            seconds_of(ensemble.device) - began, max(len(each.tokens) for each in found)
+        )
         return found
 
     def learn(self, text: Listed[int]) -> None:
@@ -197,7 +198,7 @@ class TextDraft:
             if not walk.take(token):
                 break
             tokens.append(token)
-        return Draft(tuple(tokens), (ORIGIN,) * len(tokens))
+        return Draft(tuple(tokens), (MODEL,) * len(tokens))
 
 
 def _common(left: list[int], right: list[int]) -> int:

@@ -2,13 +2,16 @@
 
 With α the share of drafted tokens of an origin that are right, γ drafted tokens give
 1 + α + α² + … + α^γ tokens for a forward that reads γ + 1 of them (Leviathan et al. 2023, arXiv
-2211.17192). Both α and the time of a forward are measured as the text grows.
+2211.17192). Both α and the time of a forward are measured as the text grows. They are wrong at
+first, and beside other programs; so drafts that have cost more than they saved are tried seldom.
 """
 
+import time
 from collections.abc import Sequence as Listed
 from typing import Final, final
 from weakref import WeakKeyDictionary
 
+import torch
 from torch import Tensor
 
 from guideway.generation.drafts import Drafter, Lookup, Seeing
@@ -18,17 +21,29 @@ from guideway.models.pages import NO_DRAFT, Draft, Origin
 MOST: Final = 24  # drafted tokens that one forward reads in each row
 MEMORY: Final = 32  # tokens or forwards that an estimate remembers
 WEIGHT: Final = 2.0  # tokens that an estimate which is given in advance counts for
+MODEL: Final[Origin] = ("model", 0)  # of drafts that a model makes
 FORCED: Final = {0: 0.95, 1: 0.7}  # the last token of a forced string may go on behind it
 LEAST_GAIN: Final = 1.03  # a gain that is less may be an error of the estimates
+GROWTH: Final = 1.03  # in each forward, so that a slower one counts after some
+SURE: Final = 8  # forwards after which a time counts, and not the usual shape of the curve
+TRIES: Final = 1.5  # forwards that drafts of one kind may cost more than they save, and besides
+SHARE: Final = 0.01  # this share of all forwards,
+KEPT: Final = 0.995  # of which earlier ones count less and less
+
+
+def seconds_of(device: torch.device) -> float:
+    """A clock for forwards: on a CPU that of this thread, which stops while other programs run."""
+    return time.thread_time() if device.type == "cpu" else time.perf_counter()
 
 
 @final
 class Rates:
-    """How often drafted tokens of each origin are right."""
+    """How often drafted tokens of each origin are right, and what drafts have cost."""
 
     def __init__(self) -> None:
         """Nothing is known but what is usual."""
         self._seen = dict[Origin, tuple[float, float]]()
+        self._lost, self._forwards = dict[str, float](), 0.0  # by the name of the first origin
 
     def rate(self, origin: Origin) -> float:
         """The share of tokens that is right."""
@@ -41,6 +56,22 @@ class Rates:
             right, all_ = self._seen.get(origin) or _usual(origin)
             kept = min(1.0, (MEMORY - 1) / all_)
             self._seen[origin] = right * kept + (place < accepted), all_ * kept + 1
+
+    def pays(self, draft: Draft) -> bool:
+        """Return True unless drafts that begin like this one have cost more than they saved."""
+        lost = self._lost.get(draft.origins[0][0], 0.0) if draft.origins else 0.0
+        return lost < TRIES + SHARE * self._forwards
+
+    def settle(self, drafts: Listed[Draft], accepted: Listed[int], price: float) -> None:
+        """Note a forward of a batch, which drafts have made longer by `price` forwards."""
+        self._forwards = self._forwards * KEPT + 1
+        lost = {name: each * KEPT for name, each in self._lost.items()}
+        pairs = zip(drafts, accepted, strict=True)
+        read = [(draft.origins[0][0], right) for draft, right in pairs if draft.origins]
+        for name, right in read:
+            more = lost.get(name, 0.0) + price / len(read) - right / len(drafts)
+            lost[name] = max(more, -TRIES)
+        self._lost = lost
 
 
 def _usual(origin: Origin) -> tuple[float, float]:
@@ -62,20 +93,27 @@ class Costs:
 
     def __init__(self) -> None:
         """Nothing is known but the usual shape of the curve on a CPU."""
-        self._known = dict[int, tuple[float, float]]()  # forwards, and their mean
+        self._known = dict[int, tuple[int, float]]()  # forwards, and the least of their times
+        self._scale = 0.0  # of the usual shape
 
     def note(self, tokens: int, seconds: float) -> None:
-        """Note how long a forward took; slow ones that others caused count less."""
-        count, mean = self._known.get(tokens, (0.0, seconds))
-        count = min(count + 1, MEMORY)
-        self._known[tokens] = count, mean + (min(seconds, 2 * mean) - mean) / count
+        """Note how long a forward took; slow ones that others caused do not count."""
+        count, least = self._known.get(tokens, (0, 0.0))
+        self._known[tokens] = count + 1, _less(least, seconds)
+        self._scale = _less(self._scale, seconds / _shape(tokens))
 
     def seconds(self, tokens: int) -> float:
         """The time that a forward of so many tokens will take."""
-        if not self._known:
-            return _shape(tokens)
-        near = min(self._known, key=lambda each: abs(each - tokens) / (each + tokens))
-        return self._known[near][1] * _shape(tokens) / _shape(near)
+        count, least = self._known.get(tokens, (0, 0.0))
+        if count >= SURE:
+            return least
+        usual = (self._scale or 1.0) * _shape(tokens)
+        return usual + count / SURE * (min(least, 2 * usual) - usual)
+
+
+def _less(least: float, seconds: float) -> float:
+    """The least of several times, of which earlier ones count less and less: texts grow."""
+    return min(least * GROWTH, seconds) if least else seconds
 
 
 def _shape(tokens: int) -> float:
@@ -102,8 +140,8 @@ class Speculation:
         """A draft of at most `room` tokens for each row."""
         most = min(MOST, room, max(row.most - len(row.tokens) for row in rows))
         if self._drafter.seconds:
-            most = self._length(len(rows), [[self._rates.rate(("model", 0))] * most] * len(rows))
-        if most < 1:
+            most = self._length(len(rows), [[self._rates.rate(MODEL)] * most] * len(rows))
+        if most < 1 or (self._drafter.seconds and not self._rates.pays(Draft((), (MODEL,)))):
             return [NO_DRAFT] * len(rows)
         prepared = [self._prepared.pop(row, (-1, NO_DRAFT)) for row in rows]
         pairs = zip(rows, prepared, strict=True)
@@ -111,6 +149,7 @@ class Speculation:
             drafts = [draft.cut(most) for _, draft in prepared]
         else:
             drafts = self._drafter.draft(rows, most)
+        drafts = [draft if self._rates.pays(draft) else NO_DRAFT for draft in drafts]
         odds = [[self._rates.rate(origin) for origin in draft.origins] for draft in drafts]
         length = self._length(len(rows), odds, drafting=0.0)
         return [draft.cut(length) for draft in drafts]
@@ -133,7 +172,10 @@ class Speculation:
             self._drafter.see({row.number: state[right] for row, right, state in read})
         if seconds is not None:
             longest = max(len(draft.tokens) for draft in drafts)
-            self._costs.note(tokens or len(rows) * (1 + longest), seconds)
+            read = tokens or len(rows) * (1 + longest)
+            self._costs.note(read, seconds)
+            more = self._costs.seconds(read) + longest * self._drafter.seconds
+            self._rates.settle(drafts, accepted, more / self._costs.seconds(len(rows)) - 1)
         for row, draft, right in zip(rows, drafts, accepted, strict=True):
             self._rates.note(draft, right)
             if row.finish_reason is not None:

@@ -1,6 +1,5 @@
 """One step of a batch: forward, expression, mask, warp, draw, take; drafted tokens are verified."""
 
-import time
 from collections import abc
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -15,7 +14,7 @@ from guideway.generation.marking import Marking
 from guideway.generation.row.request import Event
 from guideway.generation.row.sequence import Sequence
 from guideway.generation.row.trace import Recorder
-from guideway.generation.speculation import MOST, Speculation
+from guideway.generation.speculation import MOST, Speculation, seconds_of
 from guideway.logits.evaluate import Step, evaluate
 from guideway.logits.expr import Leaf
 from guideway.logits.mask import unpack, upload
@@ -56,11 +55,11 @@ def step(ensemble: Ensemble, batch: Batch) -> tuple[list[Event], Batch]:
     drafts, states = [NO_DRAFT] * len(rows), States()
     if batch.speculation is not None and batch.cache is not None:
         drafts = batch.speculation.drafts(rows, _room(ensemble, rows))
-    began = time.perf_counter()
+    began = seconds_of(ensemble.device)
     cache, logits, sums = forward(ensemble, batch, drafts, states)
     if batch.speculation is not None and ensemble.device.type != "cpu":
         torch.accelerator.synchronize()  # the draw would wait for the forward anyway
-    seconds = time.perf_counter() - began
+    seconds = seconds_of(ensemble.device) - began
     events, accepted = verified(ensemble, batch, cache, logits, sums, drafts)
     for row, known in zip(rows, cache.known, strict=False):  # after the prompts only
         row.cached = known

@@ -52,6 +52,7 @@ Logits: TypeAlias = Mapping[Leaf, Tensor]
 States: TypeAlias = list[Tensor]
 """For each row the last hidden states after the tokens that it has just read, [tokens, hidden]."""
 LEAST_GAIN: Final = -1e4
+SAVED: Final = 256  # tokens that several prompts share, for which a further forward is worth it
 NO_SUMS: Final[Mapping[Leaf, Tensor]] = {}
 
 
@@ -145,8 +146,14 @@ class Backbone:
     ) -> tuple[Any, Float[Tensor, "heads batch vocabulary"], list[int]]:
         """Read prompts from where those that were read before end; tokens that were known."""
         known = [prefixes.find(model, adapter, prompt) for prompt, adapter in rows]
-        found = [n for n, each in enumerate(known) if each is not None]
+        counts = [0 if each is None else each[1] for each in known]
         missed = [n for n, each in enumerate(known) if each is None]
+        if length := _shared([rows[n] for n in missed]):
+            prompt, adapter = rows[missed[0]]
+            shared, _ = self._read([(prompt[:length], adapter)])
+            known = [each or (model.select(shared, [0]), length) for each in known]
+            missed = []
+        found = [n for n, each in enumerate(known) if each is not None]
         parts = [self._read([rows[n] for n in missed])] if missed else []
         if found:
             begun = [each for each in known if each is not None]
@@ -160,7 +167,7 @@ class Backbone:
             logits = torch.cat([logits, parts[1][1]], 1)[:, order]
         for n, (prompt, adapter) in enumerate(rows):
             prefixes.keep(model, adapter, prompt, cache, n, len(rows))
-        return cache, logits, [0 if each is None else each[1] for each in known]
+        return cache, logits, counts
 
     def extend(
         self, cache: Any, tokens: Int[Tensor, "batch new"], states: States | None = None
@@ -480,6 +487,17 @@ class Ensemble:
 
     def _watched(self, logits: Logits) -> Logits:
         return {leaf: logits[leaf] for leaf in self.summed} if self.summed else NO_SUMS
+
+
+def _shared(rows: Sequence[Row]) -> int:
+    """How many first tokens all of these prompts share; 0 if reading them once saves little."""
+    if len({id(adapter) for _, adapter in rows}) != 1:
+        return 0
+    prompts = [prompt for prompt, _ in rows]
+    first, last = min(prompts), max(prompts)  # all others lie between them
+    unequal = (n for n, (a, b) in enumerate(zip(first, last, strict=False)) if a != b)
+    length = min(next(unequal, len(first)), min(map(len, prompts)) - 1)
+    return length if length * (len(rows) - 1) >= SAVED else 0
 
 
 def _main(contexts: Sequence[Reading]) -> Reading:
