@@ -18,6 +18,7 @@ from guideway.server.settings import Limits, Names
 from server.served import PERSON, TALK, TOOL, Client, model, served
 
 CHAT = "/v1/chat/completions"
+JSON = {"content-type": "application/json"}
 FORMAT = {"type": "json_schema", "json_schema": {"name": "person", "schema": PERSON}}
 NUMBER = {"type": "integer"}
 OLD = {"structures": [{"begin": "<n>", "schema": NUMBER, "end": "</n>"}], "triggers": ["<n>"]}
@@ -455,7 +456,9 @@ def test_what_is_wrong_is_said(
 
 @pytest.mark.parametrize("content", [b"", b"[1]", b"{", b'{"a":' + b"[" * 9000, b"\xff{}"])
 def test_a_body_that_is_no_json_object(client: Client, content: bytes) -> None:
-    answer = client.send("POST", CHAT, content=content)
+    answer = client.send(
+        "POST", CHAT, content=content, headers={"content-type": "application/json"}
+    )
     assert answer.status_code == 400
     assert "JSON" in answer.json()["error"]["message"]
 
@@ -488,17 +491,47 @@ def test_keys_and_sizes() -> None:
         for _ in range(50):
             yield b"[" * 100
 
-    assert found.send("POST", CHAT, content=chunks()).status_code == 413
+    more = {**JSON, **found.headers}
+    assert found.send("POST", CHAT, content=chunks(), headers=more).status_code == 413
+    engine.close(cancel=True)
+
+
+@pytest.mark.parametrize("kind", [None, "text/plain", "application/x-www-form-urlencoded"])
+def test_a_page_elsewhere_cannot_send_a_form(client: Client, kind: str | None) -> None:
+    """Browsers ask before they send JSON to another origin, and nothing else would be refused."""
+    headers = {} if kind is None else {"content-type": kind}
+    body = json.dumps({"messages": TALK}).encode()
+    answer = client.send("POST", CHAT, content=body, headers=headers)
+    assert answer.status_code == 415
+    assert "application/json" in answer.json()["error"]["message"]
+
+
+def test_a_body_that_does_not_come_is_not_waited_for() -> None:
+    found, engine = served(limits=Limits(sending=0.1))
+
+    async def slow() -> Any:
+        yield b'{"messages":'
+        await asyncio.sleep(5)
+        yield b"[]}"
+
+    answer = found.send("POST", CHAT, content=slow(), headers=JSON)
+    assert answer.status_code == 408
+    assert "0.1 seconds" in answer.json()["error"]["message"]
     engine.close(cancel=True)
 
 
 def test_too_many_are_told_to_wait() -> None:
     engine = gw.Engine(model(), max_batch=1)
     found = Client(create_app(engine, limits=Limits(queue=1)))
-    refused = found.post(CHAT, messages=TALK, n=3, max_tokens=2)
+    server = found.app.state.server
+    with server.admitted(1):
+        refused = found.post(CHAT, messages=TALK, n=2, max_tokens=2)
     assert refused.status_code == 429
     assert refused.headers["retry-after"] == "1"
     assert found.post(CHAT, messages=TALK, n=2, max_tokens=2).status_code == 200
+    never = found.post(CHAT, messages=TALK, n=3, max_tokens=2)
+    assert never.status_code == 400
+    assert "at most 2" in never.json()["error"]["message"]
     engine.close(cancel=True)
 
 

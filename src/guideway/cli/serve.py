@@ -87,6 +87,7 @@ def serve(
 
     import guideway
     from guideway.server import JsonLines, Limits, Names, create_app
+    from guideway.server.connections import Connection
 
     logs = logging.StreamHandler()
     logs.setFormatter(JsonLines())
@@ -122,7 +123,8 @@ def serve(
         for line in greeting(served, host, port, keyed=bool(keys), limits=limits, batch=max_batch):
             print_line(line)
         how: dict[str, Any] = {"log_config": None, "access_log": False}  # the application logs
-        uvicorn.run(app, host=host, port=port, timeout_graceful_shutdown=DRAIN, **how)
+        how |= {"http": Connection, "timeout_graceful_shutdown": DRAIN}
+        uvicorn.run(app, host=host, port=port, **how)
         engine.close(cancel=True)
 
 

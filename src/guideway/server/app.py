@@ -7,6 +7,7 @@
 A request that its client leaves is cancelled at the next step, streamed or not.
 """
 
+import asyncio
 import contextlib
 import hmac
 import logging
@@ -20,7 +21,7 @@ from guideway.api.engine import Engine
 from guideway.errors import GuidewayError
 from guideway.server.observing import Observer, record_of
 from guideway.server.page import FILES, add_page
-from guideway.server.refusals import Refusal, as_refusal
+from guideway.server.refusals import INVALID, Refusal, as_refusal
 from guideway.server.routes import Routes
 from guideway.server.serving import Server
 from guideway.server.settings import Limits, Names
@@ -31,7 +32,7 @@ OPEN: Final = ("/health", *FILES)  # without a key
 
 @final
 class Guard:
-    """Checks key and size of a request before anything reads it."""
+    """Checks key, kind, size and pace of a request before anything reads it."""
 
     def __init__(self, app: ASGIApp, keys: Sequence[str], limits: Limits) -> None:
         self.app, self.limits = app, limits
@@ -47,21 +48,36 @@ class Guard:
             refusal = Refusal(401, "the API key is missing or wrong", "authentication_error")
             await _refuse(refusal, scope, receive, send)
             return
-        limit, seen = self.limits.body, 0
+        limit, length = self.limits.body, headers.get(b"content-length", b"0")
+        if scope["method"] == "POST" and not _is_json(headers):
+            refusal = Refusal(415, "send the body with Content-Type: application/json", INVALID)
+        elif not length.isdigit() or int(length) > limit:
+            refusal = _too_large(limit)
+        else:
+            await self.app(scope, self._counted(receive), send)
+            return
+        await _refuse(refusal, scope, receive, send)
+
+    def _counted(self, receive: Receive) -> Receive:
+        """The body of a request, within its limits of size and time."""
+        seen, ended = 0, False
+        late = f"the body takes more than {self.limits.sending:g} seconds"
+        until = asyncio.get_running_loop().time() + self.limits.sending
 
         async def counted() -> Message:
-            nonlocal seen
-            message = await receive()
+            nonlocal seen, ended
+            try:
+                async with asyncio.timeout_at(None if ended else until):
+                    message = await receive()
+            except TimeoutError:
+                raise Refusal(408, late, INVALID) from None
             seen += len(message.get("body", b""))
-            if seen > limit:
-                raise _too_large(limit)
+            ended = not message.get("more_body")
+            if seen > self.limits.body:
+                raise _too_large(self.limits.body)
             return message
 
-        length = headers.get(b"content-length", b"0")
-        if not length.isdigit() or int(length) > limit:
-            await _refuse(_too_large(limit), scope, receive, send)
-            return
-        await self.app(scope, counted, send)
+        return counted
 
     def _known(self, headers: dict[bytes, bytes]) -> bool:
         given = headers.get(b"authorization", b"").removeprefix(b"Bearer ")
@@ -74,8 +90,13 @@ async def _refuse(refusal: Refusal, scope: Scope, receive: Receive, send: Send) 
     await refusal.answer()(scope, receive, send)
 
 
+def _is_json(headers: dict[bytes, bytes]) -> bool:
+    """Return True for JSON, which a page of another origin cannot send unasked."""
+    return headers.get(b"content-type", b"").split(b";")[0].strip().lower() == b"application/json"
+
+
 def _too_large(limit: int) -> Refusal:
-    return Refusal(413, f"the request is larger than {limit} bytes", "invalid_request_error")
+    return Refusal(413, f"the request is larger than {limit} bytes", INVALID)
 
 
 def create_app(
@@ -108,6 +129,7 @@ def create_app(
 
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
+        server.compilers.start()
         yield
         server.compilers.close()
 

@@ -155,7 +155,7 @@ class Reader:
         """The settings by our names; OpenAI's default is to sample at temperature 1."""
         if most is not None and most > self.limits.tokens:
             raise SourceError(
-                f"{most} tokens are requested: this server generates at most {self.limits.tokens}"
+                f"max_tokens is {brief(most)}: this server generates at most {self.limits.tokens}"
             )
         given: dict[str, Any] = {
             "temperature": 1.0 if asked.temperature is None else asked.temperature,

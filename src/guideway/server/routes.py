@@ -80,7 +80,7 @@ class Routes:
         """`POST /v1/chat/completions`."""
         asked = await self.server.read(request, protocol.ChatRequest)
         one = traced(self.server.reader.chat(asked), asked.trace)
-        await self.server.check(one.source, one.field)
+        await self.server.check(request, one.source, one.field)
         head = answers.Head(new_id("chatcmpl"), "chat.completion", self.server.name)
         texts = self.server.spread(one, asked.n or 1)
         if asked.stream:
@@ -96,7 +96,7 @@ class Routes:
         asked = await self.server.read(request, protocol.CompletionRequest)
         prompts = [asked.prompt] if isinstance(asked.prompt, str) else asked.prompt
         read = [traced(self.server.reader.completion(asked, each), asked.trace) for each in prompts]
-        await self.server.check(read[0].source, read[0].field)
+        await self.server.check(request, read[0].source, read[0].field)
         head = answers.Head(new_id("cmpl"), "text_completion", self.server.name)
         texts = [text for one in read for text in self.server.spread(one, asked.n or 1)]
         one, each = read[0], asked.n or 1
@@ -112,7 +112,7 @@ class Routes:
         """`POST /v1/responses`."""
         asked = await self.server.read(request, protocol.ResponsesRequest)
         one = self.server.reader.responses(asked)
-        await self.server.check(one.source, one.field)
+        await self.server.check(request, one.source, one.field)
         head = answers.Head(new_id("resp"), "response", self.server.name)
         body = asked.model_dump(mode="json", by_alias=True, exclude_unset=True)
         if asked.stream:
@@ -140,7 +140,7 @@ class Routes:
         asked = await self.server.read(request, protocol.DetectRequest)
         mark = self.server.reader.watermark(asked.watermark)
         source = read_structured(asked.structured_outputs or protocol.Structured())
-        await self.server.check(source, "structured_outputs")
+        await self.server.check(request, source, "structured_outputs")
         model = self.server.reader.model_of(asked.model)
         found = await asyncio.to_thread(mark.detect, asked.text, model, source)
         return JSONResponse({"object": "detection", **asdict(found)})
@@ -161,7 +161,7 @@ class Routes:
         source = read_structured(asked.structured_outputs)
         if source is None:
             raise SourceError("structured_outputs has no source", place="/structured_outputs")
-        await self.server.check(source, "structured_outputs")
+        await self.server.check(request, source, "structured_outputs")
         told = await asyncio.to_thread(explained, source, self.server.reader.model_of(asked.model))
         return JSONResponse(told)
 

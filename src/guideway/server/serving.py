@@ -12,11 +12,12 @@ from fastapi import Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
+from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
 from guideway.api.engine import Engine
 from guideway.api.result import Part, Result
-from guideway.errors import SourceError, UnsupportedError
+from guideway.errors import LimitError, SourceError, UnsupportedError
 from guideway.server import protocol
 from guideway.server.compiling import Compilers
 from guideway.server.events import Events
@@ -50,6 +51,8 @@ class Server:
         """The body of a request."""
         try:
             body: Any = from_json(await request.body())
+        except ClientDisconnect:
+            raise _left() from None
         except ValueError as error:
             raise SourceError(f"the body is not JSON: {error}") from None
         if not isinstance(body, dict):
@@ -65,21 +68,27 @@ class Server:
         except ValidationError as error:
             raise as_invalid(error, kind, given) from None
 
-    async def check(self, source: Source | None, field: str | None) -> None:
+    async def check(self, request: Request, source: Source | None, field: str | None) -> None:
         """Try the source that a field of a request gave; refuse one that is too expensive."""
         if source is None:
             return
         began = time.perf_counter()
-        with of_field(field or ""):
-            known = await self.compilers.check(source)
+        with of_field(field or ""), self.admitted(1):
+            known = await self.attended(request, self.compilers.check(source))
         self.metrics.compiled.labels("hit" if known else "miss").inc()
         if not known:
             self.metrics.compiling.observe(time.perf_counter() - began)
 
     @contextlib.contextmanager
     def admitted(self, count: int) -> Any:
-        """Count the texts of a request; 429 if too many wait."""
+        """Count the texts of a request; 429 if too many wait, 400 if it alone has too many."""
         most = self.engine.max_batch + self.limits.queue
+        if count > most:
+            raise LimitError(
+                f"the request asks for {count} texts: this server takes at most {most}",
+                limit="texts",
+                given=count,
+            )
         if self.open + count > most:
             refusal = Refusal(429, f"{self.open} texts are running or waiting", "rate_limit_error")
             refusal.headers["Retry-After"] = "1"
@@ -130,7 +139,7 @@ class Server:
             if task in done:
                 return task.result()
             if gone in done:
-                raise Refusal(499, "the client has gone", "client_closed_request")
+                raise _left()
             raise _timeout(self.limits.timeout)
         finally:
             for each in (task, gone):
@@ -227,6 +236,10 @@ async def merged(
     finally:
         everything.cancel()
         await asyncio.gather(everything, return_exceptions=True)
+
+
+def _left() -> Refusal:
+    return Refusal(499, "the client has gone", "client_closed_request")
 
 
 def _timeout(seconds: float) -> Refusal:

@@ -20,6 +20,7 @@ class Limits:
         depth: nesting of its JSON.
         tokens: the greatest `max_tokens`, and the default of requests that give none.
         queue: requests that wait beyond those that run; more get 429.
+        sending: seconds in which the body of a request must arrive.
         timeout: seconds after which a request ends with 503.
         compiling: seconds that a source may take to compile.
         memory: bytes that compiling one source may take.
@@ -29,6 +30,7 @@ class Limits:
     depth: int = 64
     tokens: int = 1024
     queue: int = 64
+    sending: float = 30.0
     timeout: float = 300.0
     compiling: float = 2.0
     memory: int = 1 << 30

@@ -1,0 +1,494 @@
+"""Hostile requests by class, and good ones. Each is made from a random generator."""
+
+import asyncio
+import contextlib
+import json
+import random
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from server.served import PERSON, TALK, TOOL
+
+CHAT, TEXT = "/v1/chat/completions", "/v1/completions"
+JSON = {"content-type": "application/json"}
+SPACES = b" " * (3 << 20)
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request as bytes of HTTP.
+
+    Attributes:
+        kind: the class.
+        sent: pieces, with seconds to wait after each.
+        ends: whether the client waits for the answer; else it leaves.
+        answers: statuses that are right; 0 is a connection that is closed without one.
+        named: what the message has to name.
+    """
+
+    kind: str
+    sent: tuple[tuple[bytes, float], ...]
+    ends: bool = True
+    answers: frozenset[int] = frozenset({400})
+    named: str = ""
+
+
+Maker = Callable[[random.Random], Request]
+HOSTILE: list[Maker] = []
+BROKEN = frozenset({0, 400, 404, 405, 408, 413, 415, 431, 505})
+
+
+def encoded(
+    body: bytes, path: str = CHAT, method: str = "POST", headers: Any = JSON, length: Any = None
+) -> bytes:
+    """HTTP/1.1 of a request."""
+    size = len(body) if length is None else length
+    fields = {"host": "a", **headers, "content-length": size, "connection": "close"}
+    lines = [f"{method} {path} HTTP/1.1", *(f"{name}: {value}" for name, value in fields.items())]
+    return "\r\n".join([*lines, "", ""]).encode() + body
+
+
+def whole(kind: str, sent: bytes, answers: Any = (400,), named: str = "") -> Request:
+    return Request(kind, ((sent, 0),), answers=frozenset(answers), named=named)
+
+
+def add(kind: str, *bodies: tuple[dict[str, Any], str], path: str = CHAT) -> None:
+    """A class of requests with one field wrong, by what an error must name."""
+
+    def made(dice: random.Random) -> Request:
+        fields, named = dice.choice(bodies)
+        base: dict[str, Any] = {"messages": TALK, "max_tokens": 20} if path == CHAT else {}
+        if path == TEXT:
+            base = {"prompt": "Hi", "max_tokens": 20}
+        body = json.dumps({**base, **fields}).encode()
+        return whole(kind, encoded(body, path), {400, 404}, named)
+
+    HOSTILE.append(made)
+
+
+def schemas(*given: Any) -> list[tuple[dict[str, Any], str]]:
+    return [({"structured_outputs": {"json": each}}, "") for each in given]
+
+
+def nested(depth: int) -> Any:
+    schema: Any = {"type": "string"}
+    for _ in range(depth):
+        schema = {"type": "array", "items": schema}
+    return schema
+
+
+def chain(length: int) -> Any:
+    links = {f"d{n}": {"$ref": f"#/$defs/d{n + 1}"} for n in range(length)}
+    return {"$defs": {**links, f"d{length}": {"$ref": "#/$defs/d0"}}, "$ref": "#/$defs/d0"}
+
+
+NUMBERS: list[Any] = ["x", [], {}, "1e400"]
+for name, wrong in {
+    "n": [10**9, 9, 0, -1, 1.5, *NUMBERS],
+    "max_tokens": [10**9, 10**30, 0, -5, 0.5, *NUMBERS],
+    "temperature": [-1, 10**9, float("nan"), float("inf"), *NUMBERS],
+    "top_p": [0, 2, -1, *NUMBERS],
+    "top_k": ["x", 1.5, []],
+    "seed": ["x", 1.5, []],
+    "presence_penalty": [3, -3, "x"],
+    "logit_bias": [{"99999": 1}, {"-1": 1}, {"a": 1}, {str(n): 1 for n in range(2000)}, [1], 1],
+    "stop": ["a" * 300, ["a"] * 17, [["a"]], 5, {"a": 1}],
+    "top_logprobs": [21, -1, "x"],
+    "stream": ["x", 5, []],
+    "stream_options": [[], 5, {"x": 1}],
+    "messages": [[], None, 5, "Hi", {}, [5], [None], [[]], TALK * 1025],
+    "model": ["gpt-6", 5, [], "../../etc/passwd"],
+    "response_format": [5, [], "json", {"type": "xml"}, {"type": "json_schema"}, {}],
+    "tools": [5, "x", [5], [TOOL] * 129, [{"type": "web_search"}], [{"type": "function"}]],
+    "guidance": [5, {"base": "x"}, {"base": "small", "plus": [[1, "x"]]}],
+    "watermark": ["x", 5],
+}.items():
+    add(f"wrong {name}", *(({name: each}, name.split("_")[0]) for each in wrong))
+
+add(
+    "messages",
+    *(
+        ({"messages": [each]}, "")
+        for each in (
+            {},
+            {"role": "user"},
+            {"role": 5, "content": "a"},
+            {"content": "a"},
+            {"role": "user", "content": 5},
+            {
+                "role": "user",
+                "content": [{"type": "image_url", "image_url": {"url": "http://a/b"}}],
+            },
+            {"role": "user", "content": [{"type": "input_audio"}]},
+            {"role": "user", "content": ["a"]},
+            {"role": "assistant", "content": None, "tool_calls": [5]},
+        )
+    ),
+)
+add(
+    "unknown fields", *(({name: 1}, name) for name in ("foo", "temprature", "__class__", "n\u0000"))
+)
+add(
+    "refused fields",
+    *(
+        ({name: value}, name)
+        for name, value in {
+            "audio": {"voice": "a"},
+            "chat_template": "{{ cycler.__init__.__globals__.os.popen('id').read() }}",
+            "previous_response_id": "resp_1",
+            "web_search_options": {},
+            "ignore_eos": True,
+        }.items()
+    ),
+)
+add("deep schemas", *schemas(nested(80), nested(500)))
+add("schemas that fetch", *schemas(*({"$ref": f"{way}://127.0.0.1/x"} for way in ("http", "file"))))
+add(
+    "wrong schemas",
+    *schemas(
+        5,
+        [],
+        "{",
+        {"type": "strin"},
+        {"type": 5},
+        {"properties": 5},
+        {"properties": {"a": {"minLength": "x"}}},
+        {"required": "a"},
+        {"$ref": "#/nowhere"},
+        {"$ref": 5},
+        chain(900),
+        {"enum": []},
+        {"minimum": 3, "maximum": 2, "type": "number"},
+        {"type": "string", "minLength": 3, "maxLength": 2},
+        {"type": "array", "items": {"type": "boolean"}, "minItems": 3, "uniqueItems": True},
+        {"not": {}},
+        {"$defs": {"a": {"$ref": "#/$defs/a"}}, "$ref": "#/$defs/a"},
+        {"type": "object", "properties": {"a": {"$ref": "#"}}, "required": ["a"]},
+        {"type": "array", "minItems": 10**9},
+        {"type": "string", "minLength": 10**30},
+        {"type": "string", "pattern": "("},
+    ),
+)
+add(
+    "wrong regexes",
+    *(
+        ({"structured_outputs": {"regex": each}}, "")
+        for each in (
+            "(",
+            ")",
+            "[z-a]",
+            "a{3,2}",
+            "a{99999999999}",
+            "*",
+            r"\p{Nothing}",
+            "(?<=a)b",
+            "(" * 30_000,
+            "(?=b)a",
+            "[" * 3000,
+            "\\",
+        )
+    ),
+)
+add(
+    "wrong grammars",
+    *(
+        ({"structured_outputs": {"grammar": each}}, "")
+        for each in (
+            "",
+            "start",
+            "start: nothing",
+            "start: start",
+            'start: "a" start',
+            "root ::= root",
+            'root ::= "a" nothing',
+            "root ::= " + "(" * 30_000,
+            "start: /(/",
+            "%import os\nstart: /a/",
+            "%import /etc/passwd (A)\nstart: A",
+            "start: a\na: b\nb: a",
+        )
+    ),
+)
+add(
+    "wrong choices",
+    *(
+        ({"structured_outputs": {"choice": each}}, "choice")
+        for each in ([], "a", [5], [["a"]], ["a"] * 20_000, {"a": 1})
+    ),
+)
+add(
+    "two sources",
+    ({"structured_outputs": {"regex": "a", "choice": ["b"]}}, "2 constraints"),
+    ({"guided_regex": "a", "response_format": {"type": "json_object"}}, "2 constraints"),
+)
+add(
+    "tools",
+    *(
+        (fields, "")
+        for fields in (
+            {"tools": [TOOL], "tool_choice": {"type": "function", "function": {"name": "x"}}},
+            {"tools": [TOOL], "tool_choice": "x"},
+            {"tools": [TOOL], "tool_choice": 5},
+            {"tools": [{"type": "function", "function": {"name": 5}}]},
+            {"tools": [{"type": "function", "function": {"name": "a", "parameters": 5}}]},
+            {"tools": [{"type": "function", "function": {"name": "a", "parameters": {"type": 5}}}]},
+            {"tools": [{"type": "custom"}]},
+            {"tools": [{"type": "custom", "name": "a", "format": {"type": "grammar"}}]},
+            {"tools": [{"type": "custom", "name": "a", "format": 5}]},
+            {
+                "tools": [
+                    {
+                        "type": "custom",
+                        "name": "a",
+                        "format": {"type": "grammar", "syntax": "regex", "definition": "("},
+                    }
+                ]
+            },
+        )
+    ),
+)
+add("prompts", *(({"prompt": p}, "prompt") for p in ([], 5, None, [5], ["a"] * 65)), path=TEXT)
+add("many texts", ({"prompt": ["a"] * 64, "n": 8}, "512"), path=TEXT)
+add("other fields", *(({name: 1}, name) for name in ("suffix", "echo", "foo")), path=TEXT)
+add(
+    "responses",
+    *((b, "") for b in ({}, {"input": 5}, {"input": []}, {"input": [5]}, {"input": "a", "n": 2})),
+    path="/v1/responses",
+)
+add(
+    "decisions",
+    *(
+        ({"input": "a", "questions": each}, "")
+        for each in (
+            [],
+            5,
+            [5],
+            [{"type": "predicate"}],
+            [{"type": "choice", "instructions": "a", "choices": [{"value": "a"}]}],
+            [{"type": "predicate", "instructions": "a"}] * 65,
+            [{"type": "predicate", "instructions": [5]}],
+        )
+    ),
+    path="/v1/decisions",
+)
+add("detect", ({"text": "a", "watermark": "x"}, "x"), ({}, ""), path="/v1/detect")
+add(
+    "tokenize",
+    ({}, ""),
+    ({"prompt": 5}, ""),
+    ({"prompt": "a", "messages": TALK}, ""),
+    path="/v1/tokenize",
+)
+add("explain", ({}, ""), ({"structured_outputs": {}}, ""), path="/v1/explain")
+add("embeddings", ({"input": "a"}, "embeddings"), path="/v1/embeddings")
+
+
+def raw(kind: str, *sent: bytes, answers: Any = BROKEN) -> None:
+    HOSTILE.append(lambda dice: whole(kind, dice.choice(sent), answers))
+
+
+TALKED = json.dumps({"messages": TALK, "max_tokens": 3})
+raw(
+    "no JSON object",
+    *(
+        encoded(body)
+        for body in (
+            b"",
+            b"{",
+            b"[1]",
+            b"5",
+            b"null",
+            b'"a"',
+            b"\xff{}",
+            b"\xef\xbb\xbf{}x",
+            TALKED.encode("utf-16"),
+            TALKED.encode()[:-1],
+            TALKED.encode().replace(b"Who?", b"\xc3("),
+            TALKED.encode().replace(b"Who?", b"\x00"),
+            b'{"messages":' + b"[" * 9000,
+            b'{"a":' * 90 + b"1" + b"}" * 90,
+        )
+    ),
+    answers={400},
+)
+raw(
+    "surrogates",
+    *(
+        encoded(TALKED.replace("Who?", text).encode())
+        for text in (r"\ud800", r"a\udfff", r"\udc00\ud800")
+    ),
+    encoded(TALKED.replace("{", r'{"stop": "\ud800", ', 1).encode()),
+    encoded(TALKED.replace("{", r'{"structured_outputs": {"regex": "\ud800"}, ', 1).encode()),
+    encoded(TALKED.replace("{", r'{"structured_outputs": {"choice": ["\ud800"]}, ', 1).encode()),
+    answers={400},
+)
+raw("large bodies", encoded(b"{}" + SPACES), encoded(b"{}", length=1 << 40), answers={413, 0})
+raw(
+    "wrong content types",
+    *(
+        encoded(TALKED.encode(), headers=each)
+        for each in (
+            {"content-type": "text/plain"},
+            {"content-type": "application/x-www-form-urlencoded"},
+            {"content-type": "multipart/form-data; boundary=a"},
+            {},
+        )
+    ),
+    answers={415},
+)
+raw(
+    "wrong encodings",
+    encoded(b"\x1f\x8b\x08\x00garbage", headers={**JSON, "content-encoding": "gzip"}),
+    answers={400, 415},
+)
+raw(
+    "unknown paths",
+    *(
+        encoded(b"", path, "GET")
+        for path in ("/v2", "/..%2f..%2fetc/passwd", "//v1/models", "/v1/chat", "/docs", "/openapi")
+    ),
+    answers={404},
+)
+raw(
+    "wrong methods",
+    *(encoded(b"", CHAT, method) for method in ("GET", "PUT", "DELETE", "PATCH", "TRACE", "BREW")),
+    answers={405, 404, 400, 501, 415},
+)
+raw(
+    "broken HTTP",
+    b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+    b"hello\r\n\r\n",
+    b"GET / HTTP/9.9\r\n\r\n",
+    b"GET  /  HTTP/1.1\r\n\r\n",
+    b"POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
+    b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
+    b"GET / HTTP/1.1\r\nHost: a\r\nA: " + b"a" * 100_000 + b"\r\n\r\n",
+    b"GET / HTTP/1.1\r\nHost: a\r\n" + b"a: b\r\n" * 20_000 + b"\r\n",
+    b"GET / HTTP/1.1\r\nHost: a\r\nA: \x00\r\n\r\n",
+    b"GET / HTTP/1.1\r\nHost: a\r\n: b\r\n\r\n",
+    b"GET / HTTP/1.1\r\n\r\n",
+    encoded(b"zz\r\nab\r\n", headers={**JSON, "transfer-encoding": "chunked"}, length=9),
+    b"POST " + CHAT.encode() + b" HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+    b"Transfer-Encoding: chunked\r\n\r\nzz\r\nab\r\n",
+)
+
+
+def leaving(kind: str, sent: bytes, wait: float = 0.05) -> None:
+    HOSTILE.append(lambda dice: Request(kind, ((sent, wait * dice.random()),), ends=False))
+
+
+LONG = json.dumps({"messages": TALK, "max_tokens": 1000, "min_tokens": 1000}).encode()
+leaving("half a head", b"POST /v1/chat/completions HTTP/1.1\r\nHost: a\r\nCont")
+leaving("half a body", encoded(TALKED.encode()[:9], length=len(TALKED)))
+leaving("gone before the answer", encoded(LONG), 0.5)
+leaving("gone from a stream", encoded(LONG[:-1] + b', "stream": true}'), 0.5)
+HELD = [
+    whole("a head that does not end", b"POST /v1/models HTTP/1.1\r\nHost: a\r\nCont", {408}),
+    whole("a connection without a request", b"", {408}),
+    whole("a body that does not end", encoded(b'{"messages": [', length=999), {408}),
+    Request("not read", ((encoded(LONG[:-1] + b', "stream": true}'), 5.0),), ends=False),
+]
+"""Connections that are held open."""
+EXPLODING = [
+    {"structured_outputs": {"regex": each}}
+    for each in (
+        "(?:(?:a{1,999}){1,999}b){1,999}[ab]*a[ab]{30}",
+        "(?=(a+)+b)" * 40 + "x",
+        "(?:" * 200 + "a" + "){1,9}" * 200,
+        r"(?=.*a.{18}b)(?=.*c.{18}d)(?!.*e.{18}f)[a-f]*",
+    )
+]
+EXPLODING += [
+    each
+    for each, _ in schemas(
+        {"allOf": [{"anyOf": [{"pattern": f"a.{{{n}}}b"}, {"minLength": n}]} for n in range(40)]},
+        {"type": "array", "minItems": 10**9, "maxItems": 10**9 + 1, "uniqueItems": True},
+        {"patternProperties": {f"a.{{{n}}}b": {"type": "null"} for n in range(40)}},
+        {"oneOf": [{"properties": {f"a{n}": {"type": "null"}}} for n in range(60)]},
+        {"type": "integer", "multipleOf": 99991, "not": {"multipleOf": 10007}},
+    )
+]
+"""Sources that cost much. Some are served, within the limits of time and memory."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came: status 0 if nothing did."""
+
+    status: int = 0
+    body: str = ""
+    headers: dict[str, str] = field(default_factory=dict[str, str])
+
+
+async def send(port: int, request: Request, seconds: float = 120.0) -> Answer:
+    """Send a request, and read the whole answer."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1 << 24)
+    try:
+        async with asyncio.timeout(seconds):
+            for piece, wait in request.sent:
+                writer.write(piece)
+                await writer.drain()
+                if wait:
+                    await asyncio.sleep(wait)
+            return read(await reader.read(-1)) if request.ends else Answer()
+    except ConnectionError:  # the server has refused, and does not read on
+        answer = b""
+        with contextlib.suppress(ConnectionError, TimeoutError):
+            answer = await asyncio.wait_for(reader.read(-1), 5)
+        return read(answer)
+    finally:
+        writer.transport.abort()
+
+
+def read(answer: bytes) -> Answer:
+    """An answer of HTTP/1.1; chunks are joined."""
+    head, _, body = answer.partition(b"\r\n\r\n")
+    lines = head.decode("latin-1").split("\r\n")
+    if not lines[0].startswith("HTTP/1.1 "):
+        return Answer(body=lines[0])
+    headers = dict(line.lower().split(": ", 1) for line in lines[1:] if ": " in line)
+    if headers.get("transfer-encoding") == "chunked":
+        body = b"".join(re.split(rb"(?:^|\r\n)[0-9a-f]+\r\n", body))
+    return Answer(int(lines[0].split()[1]), body.decode(), headers)
+
+
+GOOD: list[tuple[str, dict[str, Any]]] = [
+    (CHAT, {"messages": TALK, **more})
+    for more in (
+        {"max_tokens": 24, "temperature": 0},
+        {"max_tokens": 24, "seed": 3, "stream": True, "stream_options": {"include_usage": True}},
+        {"max_tokens": 90, "seed": 1, "structured_outputs": {"json": PERSON}},
+        {"max_tokens": 90, "temperature": 0, "guided_json": PERSON, "stream": True},
+        {"max_tokens": 30, "seed": 5, "structured_outputs": {"regex": "[a-f]{3}-[0-9]+"}, "n": 2},
+        {"max_tokens": 30, "seed": 7, "structured_outputs": {"choice": ["yes", "no", "maybe"]}},
+        {"max_tokens": 90, "seed": 2, "tools": [TOOL], "tool_choice": "required"},
+        {"max_tokens": 60, "seed": 2, "ebnf": 'root ::= "a" root "b" | [0-9]'},
+        {"max_tokens": 20, "seed": 4, "logprobs": True, "top_logprobs": 2, "stop": ["e"]},
+    )
+]
+GOOD += [
+    (TEXT, {"prompt": ["One", "Two"], "max_tokens": 12, "seed": 9}),
+    ("/v1/responses", {"input": "Hi", "max_output_tokens": 20, "temperature": 0}),
+    ("/v1/tokenize", {"messages": TALK}),
+    ("/v1/explain", {"structured_outputs": {"json": PERSON}}),
+]
+# Ids and times are new each time; drafts and the prefix cache depend on what ran before, and the
+# last digits of log-probabilities on the other rows of a batch.
+CHANGING = (
+    r'"(?:id|item_id|call_id)": ?"[^"]*"',
+    r'"created(?:_at)?": ?\d+',
+    r'"(?:forwards|cached_tokens|accepted_prediction_tokens|rejected_prediction_tokens)": ?\d+',
+    r"-?\d+\.\d{5,}(?:e-?\d+)?",
+)
+
+
+def good(number: int) -> Request:
+    path, body = GOOD[number % len(GOOD)]
+    return whole(f"good {number % len(GOOD)}", encoded(json.dumps(body).encode(), path), {200})
+
+
+def lasting(body: str) -> str:
+    """An answer without what differs each time."""
+    return re.sub("|".join(CHANGING), "", body)
