@@ -314,7 +314,7 @@ def test_a_place_is_left_to_the_search_where_it_is_not_said(
     state: Any = fast.start(b"")
     fast.mask(fast.after(state, 0))
     arena, judge = fast._network.arena, fast._network._verdicts.judge
-    monkeypatch.setattr(fast._network._verdicts, "_whole", lambda node, stack: None)
+    monkeypatch.setattr(fast._network._verdicts, "_stack_expr", lambda node, stack: None)
     place = next(
         place for place in range(1, 50) if arena.record(arena.place(place)[0])[0] == at.GUARDED
     )

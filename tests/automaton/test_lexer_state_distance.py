@@ -143,6 +143,6 @@ def test_where_states_are_too_many_it_is_not_asked_again_soon(
     monkeypatch.setattr(spans, "_BEHIND", 100)
     assert known.farthest(lexicon, start) is None
     behind = int(lexicon.rows[start][ord("a")])
-    monkeypatch.setattr(Spans, "_behind", lambda *_: asked.append(1) or ([], False))
+    monkeypatch.setattr(Spans, "_reachable", lambda *_: asked.append(1) or ([], False))
     assert known.farthest(lexicon, behind) is None
     assert not asked
