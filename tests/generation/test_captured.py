@@ -25,6 +25,7 @@ from captured_cases import (
     model,
     results,
 )
+from guideway.generation.captured import frames
 from guideway.generation.captured import steps as captured
 from guideway.generation.captured.capture import STRATEGIES, Strategy
 
@@ -120,9 +121,24 @@ def test_frames_grow_with_the_text_and_shrink_with_the_batch(
 def test_a_frame_serves_other_settings_and_constraints_of_its_size(counted: Counted):
     own = model("maximum")
     both(own, gw.Choice(["1234567890 1234567890"]), temperature=0.7, seed=1)
-    frames = counted.frames
+    before = counted.frames
     both(own, gw.Choice(["0987654321 0987654321"]), temperature=1.3, seed=2)
-    assert counted.frames == frames
+    assert counted.frames == before
+
+
+@pytest.mark.parametrize("how", ["cleared", "too large", "one too many"])
+def test_frames_are_bounded_and_can_be_freed(
+    counted: Counted, how: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(frames, "MOST_BYTES", 1 if how == "too large" else 1 << 30)
+    monkeypatch.setattr(frames, "KEPT", 1)
+    own = gw.Model(model("one").language_model)
+    sizes = [1, 2, 1] if how == "one too many" else [1, 1]
+    for count in sizes:
+        own.generate(["x"] * count, gw.Choice(["12345 67890 12345"]), max_new_tokens=20)
+        if how == "cleared":
+            gw.clear_cache()
+    assert counted.frames == len(sizes)
 
 
 def test_the_draw_of_a_frame_that_is_used_much_is_compiled_once(

@@ -75,7 +75,6 @@ def test_only_the_first_that_writes_on_does_not_copy() -> None:
     first = first.crop_to(10)  # a column that nobody else reads
     first.update(*columns(ROOM // 2, chance))
     assert place_of(first) == place
-    assert first.nbytes == layer.nbytes > 9 * ROWS * HEADS * sum(SIZES) * 4
     first = first.crop_to(8)  # others read the ninth column
     first.update(*columns(1, chance))
     later.update(*columns(1, chance))

@@ -41,24 +41,36 @@ class PrefixInfo:
 
 
 @runtime_checkable  # the tests check annotations
-class Prefixes(Protocol):
-    """The cache of prefixes; it comes with the first model."""
-
-    def info(self) -> PrefixInfo:
-        """Return the counts."""
-        ...
+class Clearable(Protocol):
+    """A cache that comes with models."""
 
     def clear(self) -> None:
         """Forget everything."""
         ...
 
 
+@runtime_checkable
+class Prefixes(Clearable, Protocol):
+    """The cache of prefixes; it comes with the first model."""
+
+    def info(self) -> PrefixInfo:
+        """Return the counts."""
+        ...
+
+
 _prefixes: Final = WeakSet[Prefixes]()
+_clearable: Final = WeakSet[Clearable]()
+
+
+def clear_too(cache: Clearable) -> None:
+    """Let `clear_cache` clear it."""
+    _clearable.add(cache)
 
 
 def watch_prefixes(prefixes: Prefixes) -> None:
     """Let `cache_info` and `clear_cache` include a cache of prefixes."""
     _prefixes.add(prefixes)
+    clear_too(prefixes)
 
 
 def _prefix_info() -> PrefixInfo:
@@ -142,7 +154,7 @@ def cache_info() -> CacheInfo:
 
 
 def clear_cache() -> None:
-    """Free the memory of compiled constraints, masks, transitions, and prefixes of prompts.
+    """Free the memory of compiled constraints, masks, transitions, prefixes and captured steps.
 
     Constraints in use still work, and build again what they need.
 
@@ -153,8 +165,8 @@ def clear_cache() -> None:
         0
     """
     remembered.clear()
-    for prefixes in _prefixes:
-        prefixes.clear()
+    for each in [*_clearable]:
+        each.clear()
     for cache in tracked():
         cache.forget()
 

@@ -98,11 +98,6 @@ class GrowingLayer(DynamicLayer):
         cropped._read(self._tensors, columns)
         return cropped
 
-    @property
-    def nbytes(self) -> int:
-        """The memory that it takes, its room included."""
-        return self._tensors.keys.nbytes + self._tensors.values.nbytes
-
     def _read(self, tensors: _Tensors, columns: int) -> tuple[Tensor, Tensor]:
         """Have the first columns of some tensors."""
         self._tensors, self._columns = tensors, columns

@@ -142,6 +142,10 @@ class StaticModel(CroppingModel[Cache], Protocol[Cache, Memory]):
         """The logits after one more token in each row."""
         ...
 
+    def nbytes(self, cache: Cache | Memory) -> int:
+        """The memory that a cache takes, or such a memory, in bytes."""
+        ...
+
     def rewind(self, memory: Memory, count: int) -> None:
         """Forget the last tokens of all rows."""
         ...

@@ -389,9 +389,10 @@ class TransformersModel:
         padded = None if bool(attention.all()) else attention
         return TransformersCache(past, padded, lengths, (None,) * len(rows))
 
-    def nbytes(self, cache: TransformersCache) -> int:
+    def nbytes(self, cache: TransformersCache | StaticMemory) -> int:
         """The bytes of keys and values."""
-        return sum(layer.nbytes for layer in cache.past.layers)
+        tensors = (each for layer in cache.past.layers for each in (layer.keys, layer.values))
+        return sum(each.untyped_storage().nbytes() for each in tensors)
 
     def _packed(self, cache: TransformersCache) -> TransformersCache:
         """The same without columns that all rows can do without: each row is padded on the left."""

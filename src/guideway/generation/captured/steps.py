@@ -15,7 +15,6 @@ for one such shape, is kept for later batches.
 """
 
 import math
-from collections import OrderedDict
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any, Final, cast, final
@@ -28,6 +27,7 @@ from guideway.constraint.tables import Tables
 from guideway.errors import warn
 from guideway.generation.captured.capture import Strategy, strategy
 from guideway.generation.captured.charts import Charts, bucket, chart, free, sizes
+from guideway.generation.captured.frames import Frames
 from guideway.generation.draw import Plan, choose
 from guideway.generation.ensemble.alignment import placed
 from guideway.generation.ensemble.ensemble import Ensemble, EnsembleCache, Logits
@@ -46,7 +46,6 @@ from guideway.sampling.noise import keys
 STEPS: Final = 8  # between two reads
 LEAST: Final = 2 * STEPS  # tokens of a text for which a launch is captured
 ROOM: Final = 256  # columns for tokens to come; the memory of longer texts grows
-KEPT: Final = 4  # frames of an ensemble
 FUSED: Final = 2_000  # steps of a frame after which it is worth seconds to compile its draw
 
 
@@ -222,8 +221,8 @@ class Captured:
             stream = torch.cuda.current_stream(ensemble.device).cuda_stream
         shape = None if charts is None else (plan.kind, sizes(charts))
         self._key = size, length, shape, tuple(model.version() for model in self._models), stream
-        frames = cast("OrderedDict[Hashable, Frame]", ensemble.frames)
-        frame = frames.pop(self._key, None)
+        frames = cast("Frames", ensemble.frames)
+        frame = cast("Frame | None", frames.take(self._key))
         fuse = frame is not None and charts is not None and frame.steps > FUSED
         if frame is not None and (frame.fused or not fuse):
             return frame
@@ -337,9 +336,8 @@ class Captured:
         """Give the frame back for later batches."""
         frames = self._ensemble.frames
         if self._frame is not None and frames is not None:
-            frames[self._key] = self._frame
-            while len(frames) > KEPT:
-                frames.popitem(last=False)
+            pairs = zip(self._models, self._frame.memories, strict=True)
+            frames.keep(self._key, self._frame, sum(model.nbytes(own) for model, own in pairs))
         self._frame = None
 
 

@@ -9,8 +9,7 @@ all others have.
 """
 
 import copy
-from collections import OrderedDict
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias, cast, final
 
@@ -19,6 +18,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from guideway.errors import SourceError, UnsupportedError
+from guideway.generation.captured.frames import Frames
 from guideway.generation.ensemble.alignment import Alignment, aligned
 from guideway.generation.ensemble.leaf import Reading
 from guideway.generation.ensemble.pace import Pace
@@ -321,7 +321,7 @@ class Ensemble:
         self.summed = tuple({leaf for pair in pairs for leaf in (pair.wanted, pair.unwanted)})
         self.reads_texts = bool(terms)
         self._pace = Pace()
-        self.frames: OrderedDict[Hashable, Any] | None = OrderedDict()
+        self.frames: Frames | None = Frames(self.device)
 
     @classmethod
     def of(cls, model: "LanguageModel[Any] | Ensemble") -> "Ensemble":
@@ -341,7 +341,7 @@ class Ensemble:
         made = copy.copy(self)
         fewer = (backbone.without(leaf) for backbone in self.backbones)
         made.backbones = tuple(backbone for backbone in fewer if backbone is not None)
-        made.frames = OrderedDict()
+        made.frames = Frames(self.device)
         return made
 
     def prefill(
