@@ -25,9 +25,9 @@ from captured_cases import (
     model,
     results,
 )
-from guideway.generation.captured import frames
 from guideway.generation.captured import steps as captured
 from guideway.generation.captured.capture import STRATEGIES, Strategy
+from guideway.generation.ensemble import frames
 
 TESTS = Path(__file__).parent.parent
 PAIRS = [  # every setting with half of the sources

@@ -27,10 +27,10 @@ from guideway.constraint.tables import Tables
 from guideway.errors import warn
 from guideway.generation.captured.capture import Strategy, strategy
 from guideway.generation.captured.charts import Charts, bucket, chart, free, sizes
-from guideway.generation.captured.frames import Frames
 from guideway.generation.draw import Plan, choose
 from guideway.generation.ensemble.alignment import placed
 from guideway.generation.ensemble.ensemble import Ensemble, EnsembleCache, Logits
+from guideway.generation.ensemble.frames import Frames
 from guideway.generation.masked_distribution import Spread, logits_error
 from guideway.generation.row.request import Event
 from guideway.generation.row.sequence import Sequence

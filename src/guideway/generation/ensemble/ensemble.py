@@ -18,8 +18,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from guideway.errors import SourceError, UnsupportedError
-from guideway.generation.captured.frames import Frames
 from guideway.generation.ensemble.alignment import Alignment, aligned
+from guideway.generation.ensemble.frames import Frames
 from guideway.generation.ensemble.leaf import Reading
 from guideway.generation.ensemble.pace import Pace
 from guideway.generation.ensemble.prefix_cache import SHARED, PrefixCache
