@@ -132,10 +132,9 @@ def test_a_search_has_no_trace(client: Client):
 def addresses(both: tuple[Client, gw.Engine]) -> Iterator[list[str]]:
     """The server, and one that needs the key "secret"."""
     apps = [both[0].app, create_app(both[1], name="locked", keys=["secret"])]
-    servers = [
-        uvicorn.Server(uvicorn.Config(app, port=0, log_level="error", lifespan="off"))
-        for app in apps
-    ]
+    how: dict[str, Any] = {"port": 0, "log_level": "error", "lifespan": "off"}
+    how["timeout_graceful_shutdown"] = 5  # after a failure, a stream may be open
+    servers = [uvicorn.Server(uvicorn.Config(app, **how)) for app in apps]
     threads = [threading.Thread(target=server.run) for server in servers]
     for thread in threads:
         thread.start()
