@@ -20,7 +20,7 @@ import math
 import statistics
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Final, cast, final
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from guideway.constraint.compiled import CompiledConstraint
+    from guideway.generation.captured.charts import Charts
     from guideway.vocabulary.vocabulary import Vocabulary
 
 BATCHES: Final = (1, 32, 256)
@@ -60,7 +61,7 @@ SCHEMA: Final[dict[str, Any]] = {
     "additionalProperties": False,
 }
 Loop = Callable[[], Any]
-Choice = Callable[["Tensor"], tuple["Tensor", "Tensor"]]
+Choice = Callable[["Tensor", "Tensor"], object]
 
 
 @final
@@ -177,65 +178,57 @@ class Forward:
         return linear(rms_norm(state, (self._hidden,)), self._head).float()
 
 
-@final
-class OnDevice:
-    """The tables of a constraint on a device, and the state of each row.
+def on_device(
+    constraint: "CompiledConstraint", rows: int, device: "torch.device", *, anew: bool
+) -> "Charts":
+    """Tables on a device, all rows at the start; with `anew`, ended texts begin once more."""
+    import numpy as np
 
-    Attributes:
-        state: the state of each row.
+    from guideway.generation.captured.charts import Charts
+
+    made = constraint.tables()
+    if anew and constraint.vocabulary.eos_ids:
+        following = made.next_state
+        following = np.where(following == len(following) - 1, made.start, following)
+        made = replace(made, next_state=following.astype(np.int32))
+    held = Charts([made] * rows, rows, device)
+    held.load([made] * rows)
+    held.move([made] * rows, [()] * rows)
+    return held
+
+
+def masked(held: "Charts", logits: "Tensor") -> "Tensor":
+    """The logits with −∞ where a row may not go on."""
+    from guideway.logits.mask import apply_mask, unpack
+
+    return apply_mask(logits, unpack(held.masks.index_select(0, held.state), logits.shape[1]))
+
+
+def choose(held: "Charts", tokens: "Tensor", logits: "Tensor") -> None:
+    """The most probable tokens that are allowed, and the next states, to be compiled as one.
+
+    What is masked is written nowhere: each word of a mask lies beside its 32 logits. The greatest
+    of each part of a row is looked for, and only then where it is in the best part. 256 rows of
+    128,256 tokens cost 5 µs on an H100, what the plain maximum takes not counted: 49 where bits
+    were looked up by token and places were kept with the greatest; 28 where the maximum was that of
+    the whole row, which leaves a row to one of the GPU's processors.
     """
+    import torch
 
-    def __init__(
-        self, constraint: "CompiledConstraint", rows: int, device: "torch.device", *, anew: bool
-    ) -> None:
-        """All rows at the start; `anew` has texts that have ended begin once more."""
-        import numpy as np
-        import torch
-
-        made = constraint.tables()
-        following = made.next_state.astype(np.int64)
-        if anew and constraint.vocabulary.eos_ids:
-            following[following == len(following) - 1] = made.start
-        self._class = torch.tensor(made.token_class.astype(np.int64), device=device)
-        self._next = torch.tensor(following, device=device)
-        self._mask = torch.tensor(made.mask.view(np.int32), device=device)
-        self._width = constraint.vocabulary.width
-        self.state = torch.full((rows,), made.start, dtype=torch.int64, device=device)
-
-    def masked(self, logits: "Tensor") -> "Tensor":
-        """The logits with −∞ where a row may not go on."""
-        from guideway.logits.mask import apply_mask, unpack
-
-        return apply_mask(logits, unpack(self._mask.index_select(0, self.state), self._width))
-
-    def follow(self, tokens: "Tensor") -> None:
-        """Each row on by its token, which is allowed."""
-        self.state.copy_(self._next[self.state, self._class[tokens]])
-
-    def choice(self, logits: "Tensor") -> tuple["Tensor", "Tensor"]:
-        """The most probable token that is allowed and the next state, to be compiled as one.
-
-        What is masked is written nowhere: each word of a mask lies beside its 32 logits. The
-        greatest of each part of a row is looked for, and only then where it is in the best part.
-        256 rows of 128,256 tokens cost 5 µs on an H100, what the plain maximum takes not counted:
-        49 where bits were looked up by token and places were kept with the greatest; 28 where the
-        maximum was that of the whole row, which leaves a row to one of the GPU's processors.
-        """
-        import torch
-
-        bit = torch.arange(32, dtype=torch.int32, device=logits.device)
-        words = self._mask.index_select(0, self.state)[:, :, None]
-        allowed = ((words >> bit) & 1 != 0).flatten(1)[:, : self._width]
-        size = math.gcd(self._width, PART)
-        parts = torch.where(allowed, logits, -torch.inf).view(len(logits), -1, size)
-        part = parts.amax(2).argmax(1, keepdim=True)
-        # Bits of the best parts are read once more, so that a compiler need not keep all of them.
-        ids = part * size + torch.arange(size, device=logits.device)
-        words = self._mask[self.state[:, None], ids >> 5]
-        allowed = (words >> (ids & 31).int()) & 1 != 0
-        place = torch.where(allowed, logits.gather(1, ids), -torch.inf).argmax(1)
-        token = part[:, 0] * size + place
-        return token, self._next[self.state, self._class[token]]
+    width = logits.shape[1]
+    bit = torch.arange(32, dtype=torch.int32, device=logits.device)
+    words = held.masks.index_select(0, held.state)[:, :, None]
+    allowed = ((words >> bit) & 1 != 0).flatten(1)[:, :width]
+    size = math.gcd(width, PART)
+    parts = torch.where(allowed, logits, -torch.inf).view(len(logits), -1, size)
+    part = parts.amax(2).argmax(1, keepdim=True)
+    # Bits of the best parts are read once more, so that a compiler need not keep all of them.
+    ids = part * size + torch.arange(size, device=logits.device)
+    words = held.masks[held.state[:, None], ids >> 5]
+    allowed = (words >> (ids & 31).int()) & 1 != 0
+    place = torch.where(allowed, logits.gather(1, ids), -torch.inf).argmax(1)
+    tokens.copy_(part[:, 0] * size + place)
+    held.follow(tokens)
 
 
 def measure(
@@ -259,63 +252,51 @@ def loops_of(constraint: "CompiledConstraint", forward: Forward, rows: int) -> d
     """A function for one step of each loop."""
     import torch
 
+    from guideway.generation.captured.capture import fused
+
     fresh = partial(torch.ones, rows, dtype=torch.int64, device=forward.device)
     loops: dict[str, Loop] = {
         "free": captured(partial(_free, forward, fresh()), forward.device),
         "tables": captured(
             partial(
-                _tables, forward, fresh(), OnDevice(constraint, rows, forward.device, anew=True)
+                _tables, forward, fresh(), on_device(constraint, rows, forward.device, anew=True)
             ),
             forward.device,
         ),
     }
     if forward.device.type == "cuda":
-        held = OnDevice(constraint, rows, forward.device, anew=True)
-        choice: Any = cast("Any", torch).compile(held.choice, dynamic=False)
-        loops["fused"] = captured(partial(_fused, forward, fresh(), held, choice), forward.device)
+        held = on_device(constraint, rows, forward.device, anew=True)
+        choice = fused(partial(choose, held))
+        loops["fused"] = captured(partial(_fused, forward, fresh(), choice), forward.device)
     loops["masks"] = Masks(constraint, forward, rows)
     return loops
 
 
 def captured(step: Loop, device: "torch.device") -> Loop:
-    """The step as one CUDA graph; as it is on a CPU.
-
-    It must do its work in place: a graph reads and writes where it did when it was captured. It
-    does not hold what lies there: without the step, its tables would be freed and written over.
-    """
-    import torch
+    """The step as one CUDA graph; as it is on a CPU."""
+    from guideway.generation.captured.capture import graphed
 
     if device.type != "cuda":
         return step
-    beside: Any = torch.cuda.Stream(device)
-    beside.wait_stream(torch.cuda.current_stream(device))
-    with torch.cuda.stream(beside):
-        for _ in range(3):  # what is allocated or compiled once must not be while it is captured
-            step()
-    torch.cuda.current_stream(device).wait_stream(beside)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        step()
+    replay = graphed(step, device)
 
-    def replay(held: Loop = step) -> None:
-        graph.replay()
+    def run(held: Loop = step) -> None:  # without the step, its tables would be freed
+        replay()
 
-    return replay
+    return run
 
 
 def _free(forward: Forward, tokens: "Tensor") -> None:
     tokens.copy_(forward(tokens).argmax(1))
 
 
-def _tables(forward: Forward, tokens: "Tensor", held: OnDevice) -> None:
-    tokens.copy_(held.masked(forward(tokens)).argmax(1))
+def _tables(forward: Forward, tokens: "Tensor", held: "Charts") -> None:
+    tokens.copy_(masked(held, forward(tokens)).argmax(1))
     held.follow(tokens)
 
 
-def _fused(forward: Forward, tokens: "Tensor", held: OnDevice, choice: Choice) -> None:
-    token, state = choice(forward(tokens))
-    tokens.copy_(token)
-    held.state.copy_(state)
+def _fused(forward: Forward, tokens: "Tensor", choice: Choice) -> None:
+    choice(tokens, forward(tokens))
 
 
 @final

@@ -52,10 +52,10 @@ def test_tables_masks_and_what_is_compiled_choose_the_same_tokens() -> None:
     forward = tables.Forward(700, 1, 16, CPU)
     asking = tables.Masks(constraint, forward, 3)
     asking._tokens.copy_(torch.tensor([1, 5, 9]))
-    kinds = [tables.OnDevice(constraint, 3, CPU, anew=True) for _ in range(2)]
+    kinds = [tables.on_device(constraint, 3, CPU, anew=True) for _ in range(2)]
     tokens = [asking._tokens.clone() for _ in kinds]
     plain = partial(tables._tables, forward, tokens[0], kinds[0])
-    fused = partial(tables._fused, forward, tokens[1], kinds[1], kinds[1].choice)
+    fused = partial(tables._fused, forward, tokens[1], partial(tables.choose, kinds[1]))
     states = [constraint.start()] * 3
     ended = 0
     for _ in range(120):
@@ -75,14 +75,15 @@ def test_tables_masks_and_what_is_compiled_choose_the_same_tokens() -> None:
 
 def test_what_a_graph_reads_lives_as_long_as_the_graph(monkeypatch) -> None:
     replayed = list[int]()
-    stream = SimpleNamespace(wait_stream=lambda other: None)
+    stream = SimpleNamespace(wait_stream=lambda other: None, cuda_stream=0)
     graph = SimpleNamespace(replay=lambda: replayed.append(1))
     for name, stand_in in {
         "Stream": lambda device: stream,
         "current_stream": lambda device: stream,
         "stream": contextlib.nullcontext,
         "CUDAGraph": lambda: graph,
-        "graph": contextlib.nullcontext,
+        "graph": lambda graph, **_: contextlib.nullcontext(),
+        "graph_pool_handle": lambda: None,
     }.items():
         monkeypatch.setattr(torch.cuda, name, stand_in)
     read = torch.zeros(3)

@@ -5,7 +5,7 @@ its mask, and what has ended is a text that it matches.
 """
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -13,10 +13,11 @@ import torch
 from torch import Tensor
 
 import guideway as gw
-from benchmarks.tables import LLAMA3, SCHEMA, OnDevice, captured, made_vocabulary
+from benchmarks.tables import LLAMA3, SCHEMA, captured, choose, made_vocabulary, masked, on_device
 from elsewhere import waits
 from guideway.automaton.token_tries import words
 from guideway.constraint.compiled import CompiledConstraint
+from guideway.generation.captured.capture import fused
 from guideway.logits.mask import apply_mask, unpack
 from guideway.sampling.noise import keys, streams
 from guideway.sampling.sampler import Categorical
@@ -45,7 +46,7 @@ class Recorded:
         self, constraint: CompiledConstraint, rows: int, device: torch.device, *, greedy: bool
     ) -> None:
         self.width, self.greedy = constraint.vocabulary.width, greedy
-        self.held = OnDevice(constraint, rows, device, anew=False)
+        self.held = on_device(constraint, rows, device, anew=False)
         self.streams = streams([(3, row) for row in range(rows)], device)
         self.step = torch.zeros(1, dtype=torch.int64, device=device)
         size = (STEPS, rows)
@@ -58,7 +59,7 @@ class Recorded:
     def __call__(self) -> None:
         key = keys(self.streams, self.step.expand_as(self.streams))
         logits = self.logits[(key ^ self.held.state) & 7]
-        packed = self.held._mask.index_select(0, self.held.state)
+        packed = self.held.masks.index_select(0, self.held.state)
         row = apply_mask(logits, unpack(packed, self.width))
         token = row.argmax(1) if self.greedy else Categorical().draw(row, key)
         self.held.follow(token)
@@ -140,28 +141,32 @@ def test_what_a_graph_reads_is_its_own_as_long_as_it_lives(gpu: torch.device) ->
 @pytest.mark.parametrize("rows", [1, 32])
 @torch.inference_mode()
 def test_the_compiled_choice_is_the_plain_one(gpu: torch.device, rows: int) -> None:
-    held = OnDevice(constraint("nested schema", 900), rows, gpu, anew=True)
-    fused = torch.compile(held.choice, dynamic=False)
+    held, other = (
+        on_device(constraint("nested schema", 900), rows, gpu, anew=True) for _ in range(2)
+    )
+    compiled = fused(partial(choose, other))
     noise = torch.Generator().manual_seed(2)
     for _ in range(20):
         logits = torch.randn(rows, 900, generator=noise).to(gpu)
-        token = held.masked(logits).argmax(1)
-        found, state = fused(logits)
+        token = masked(held, logits).argmax(1)
+        found = torch.zeros_like(token)
+        compiled(found, logits)
         assert torch.equal(found, token)
         held.follow(token)
-        assert torch.equal(state, held.state)
+        assert torch.equal(other.state, held.state)
 
 
 @torch.inference_mode()
 def test_on_the_gpu_the_tables_are_the_same_arrays(gpu: torch.device) -> None:
     tables = constraint("nested schema", LLAMA3).tables()
-    held = OnDevice(constraint("nested schema", LLAMA3), 1, gpu, anew=False)
-    back: list[Tensor] = [each.cpu() for each in (held._class, held._next, held._mask)]
-    arrays = (tables.token_class, tables.next_state, tables.mask.view(np.int32))
+    held = on_device(constraint("nested schema", LLAMA3), 1, gpu, anew=False)
+    back: list[Tensor] = [each.cpu() for each in (held._classes[0], held._following, held.masks)]
+    following = np.maximum(tables.next_state, 0).ravel()
+    arrays = (tables.token_class, following, tables.mask.view(np.int32))
     for given, found in zip(arrays, back, strict=True):
-        assert np.array_equal(found.numpy(), given)
+        assert np.array_equal(found[: len(given)].numpy(), given)
     width = tables.token_class.shape[0]
-    unpacked = unpack(held._mask, width).cpu().numpy()
+    unpacked = unpack(held.masks[: len(tables.mask)], width).cpu().numpy()
     assert np.array_equal(unpacked, tables.next_state[:, tables.token_class] >= 0)
 
 
