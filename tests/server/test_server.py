@@ -412,7 +412,13 @@ BAD: list[tuple[dict[str, Any], int, str]] = [
     ({"model": "gpt-6"}, 404, "gpt-6"),
     ({"reasoning_effort": "high"}, 400, "reasoning_effort"),
     ({"n": 100}, 400, "8"),
-    ({"max_tokens": 10**9}, 400, "300"),
+    ({"max_tokens": 10**9}, 400, "max_tokens must be at most 300 on this server"),
+    ({"max_completion_tokens": 301}, 400, "max_completion_tokens must be at most 300"),
+    ({"min_p": 3}, 400, "min_p"),
+    ({"min_tokens": 9, "max_tokens": 3}, 400, "at most max_tokens, which is 3"),
+    ({"top_logprobs": 2}, 400, "needs logprobs: true"),
+    ({"logprobs": True, "best_of": 2}, 400, "logprobs does not go with best_of"),
+    ({"stream_options": {}}, 400, "needs stream: true"),
     ({"temperature": -1}, 400, "temperature"),
     ({"logit_bias": {"99999": 1}}, 400, "99999"),
     ({"structured_outputs": {"regex": "("}}, 400, "not closed"),
@@ -452,6 +458,31 @@ def test_what_is_wrong_is_said(
     field = str(error["param"]).partition(".")[0].partition("[")[0]
     assert error["param"] is None or field in fields
     assert "Input should" not in error["message"]
+
+
+def test_errors_of_other_routes_name_the_field(client: Client) -> None:
+    form = {"format": {"type": "json_schema", "name": "p", "schema": PERSON}}
+    image = [{"role": "user", "content": [{"type": "input_image"}]}]
+    same = {"type": "choice", "instructions": "?", "choices": [{"value": "a"}, {"value": "a"}]}
+    for path, body, param in (
+        (
+            "/v1/responses",
+            {"input": "a", "max_output_tokens": 4, "text": form},
+            "max_output_tokens",
+        ),
+        ("/v1/responses", {"input": "a", "top_logprobs": 4}, "top_logprobs"),
+        ("/v1/responses", {"input": image}, "input"),
+        ("/v1/decisions", {"input": "a", "questions": [same]}, "questions"),
+        ("/v1/completions", {"prompt": [3]}, "prompt[0]"),
+        ("/v1/embeddings", {"input": "a"}, None),
+    ):
+        answer = client.post(path, **body)
+        error = answer.json()["error"]
+        assert (answer.status_code, error["param"]) == (400, param), error
+        assert "new_tokens" not in error["message"]
+    missing = client.post("/v1/images")
+    assert missing.status_code == 404
+    assert "there is no POST '/v1/images'" in missing.json()["error"]["message"]
 
 
 @pytest.mark.parametrize("content", [b"", b"[1]", b"{", b'{"a":' + b"[" * 9000, b"\xff{}"])

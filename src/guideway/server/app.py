@@ -18,7 +18,7 @@ from fastapi import FastAPI, Request, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from guideway.api.engine import Engine
-from guideway.errors import GuidewayError
+from guideway.errors import GuidewayError, brief
 from guideway.server.observing import Observer, record_of
 from guideway.server.page import FILES, add_page
 from guideway.server.refusals import INVALID, Refusal, as_refusal
@@ -153,7 +153,11 @@ def _add_errors(app: FastAPI) -> None:
     """Every error has OpenAI's form, and none has a stack trace."""
 
     async def refused(request: Request, error: Exception) -> Response:
-        refusal = record_of(request.scope).refusal = as_refusal(error)
+        refusal = as_refusal(error)
+        if getattr(error, "status_code", None) in (404, 405):  # of starlette
+            told = f"there is no {request.method} {brief(request.url.path)}"
+            refusal = Refusal(refusal.status, told, refusal.kind, code="not_found")
+        record_of(request.scope).refusal = refusal
         if refusal.status == 500:
             logger.error("a request has failed", exc_info=error)
         return refusal.answer()

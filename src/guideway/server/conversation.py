@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, TypeGuard, cast
 
 from guideway.chat.messages import read_messages
 from guideway.errors import SourceError, UnsupportedError, brief
-from guideway.server.refusals import as_param, as_refusal
+from guideway.server.refusals import as_param, as_refusal, of_field
 from guideway.server.replies import CLOSED, OPENED
 
 Message: TypeAlias = dict[str, Any]
@@ -76,7 +76,8 @@ def conversation(given: str | Sequence[Message], instructions: str | None) -> li
         replying = replies
     if thought is not None:
         raise SourceError("reasoning comes before the message or call it led to", place="/input")
-    return said
+    with of_field("input"):
+        return read_messages(said)
 
 
 def _message(item: Message, kind: object, place: str) -> Message:

@@ -11,6 +11,7 @@ from guideway.api.model import Model
 from guideway.server.conversation import conversation
 from guideway.server.protocol import ChoiceQuestion, DecisionRequest, Predicate, Question, Score
 from guideway.server.reading import Reader
+from guideway.server.refusals import of_field
 
 PREDICATE = {"yes": True, "no": False}
 
@@ -18,7 +19,8 @@ PREDICATE = {"yes": True, "no": False}
 def decide(model: Model, asked: DecisionRequest) -> list[dict[str, Any]]:
     """The answers of all questions, in order."""
     messages = conversation(asked.input, None)
-    return [_answer(model, messages, question) for question in asked.questions]
+    with of_field("questions"):
+        return [_answer(model, messages, question) for question in asked.questions]
 
 
 def decided_tokens(reader: Reader, asked: DecisionRequest) -> dict[str, Any]:

@@ -56,11 +56,19 @@ class Structured(Strict):
     structural_tag: dict[str, Any] | str | None = None
 
 
+class StreamOptions(Strict):
+    """Options of a stream."""
+
+    include_usage: bool | None = None
+    include_obfuscation: Literal[False] | None = None  # chunks are not padded
+
+
 class Common(Ignored):
     """What all requests that generate have in common."""
 
     model: str = ""
     stream: bool | None = None
+    stream_options: StreamOptions | None = None
     temperature: Annotated[float | None, Field(ge=0, le=5)] = None
     top_p: Annotated[float | None, Field(gt=0, le=1)] = None
     # vLLM, SGLang and llama.cpp
@@ -87,13 +95,6 @@ class Common(Ignored):
     num_beams: Annotated[int | None, Field(ge=1, le=16)] = None
     best_of: Annotated[int | None, Field(ge=1, le=16)] = None
     schema_in_prompt: bool = False
-
-
-class StreamOptions(Strict):
-    """Options of a stream."""
-
-    include_usage: bool | None = None
-    include_obfuscation: Literal[False] | None = None  # chunks are not padded
 
 
 class Trace(Strict):
@@ -223,7 +224,6 @@ class ResponsesRequest(Common):
     truncation: Literal["disabled"] | None = None
     include: list[Literal["message.output_text.logprobs"]] | None = None
     background: Literal[False] | None = None
-    stream_options: StreamOptions | None = None
 
 
 class Option(Strict):

@@ -8,7 +8,7 @@ from guideway.api.jobs import read_prompts
 from guideway.api.model import Model
 from guideway.api.prompts import Prompt
 from guideway.api.watermark import Watermark
-from guideway.errors import SourceError, brief
+from guideway.errors import SourceError, UnsupportedError, brief
 from guideway.generation.ensemble.ensemble import Ensemble
 from guideway.server.conversation import chat_messages, conversation
 from guideway.server.logprobs import Logprobs
@@ -44,6 +44,7 @@ class Asked:
         settings: by the names of `guideway.Sampling`.
         more: other arguments of `submit`.
         form: how the text is read.
+        most: the field that limits the tokens.
         logprobs: writes the log-probabilities, if they are asked for.
         search: whether a search runs, which an engine does not do.
     """
@@ -55,6 +56,7 @@ class Asked:
     settings: Mapping[str, Any]
     more: Mapping[str, Any]
     form: Form
+    most: str
     logprobs: Logprobs | None = None
     search: bool = False
 
@@ -70,7 +72,9 @@ class Reader:
 
     def chat(self, asked: ChatRequest) -> Asked:
         """Read a chat completion."""
-        most = asked.max_completion_tokens or asked.max_tokens
+        if asked.top_logprobs and not asked.logprobs:
+            raise SourceError("top_logprobs needs logprobs: true", place="/top_logprobs")
+        most = "max_completion_tokens" if asked.max_completion_tokens else "max_tokens"
         with of_field("response_format"):
             form = read_format(asked.response_format)
         top = (asked.top_logprobs or 0) if asked.logprobs else None
@@ -83,16 +87,17 @@ class Reader:
             form = None if asked.text is None else read_format(asked.text.format)
         messages = conversation(asked.input, asked.instructions)
         top = (asked.top_logprobs or 0) if LOGPROBS in (asked.include or ()) else None
-        return self._chat(asked, messages, {"text.format": form}, asked.max_output_tokens, top)
+        if asked.top_logprobs and top is None:
+            raise SourceError(f"top_logprobs needs include: [{LOGPROBS!r}]", place="/top_logprobs")
+        return self._chat(asked, messages, {"text.format": form}, "max_output_tokens", top)
 
     def completion(self, asked: CompletionRequest, prompt: str) -> Asked:
         """Read a text completion of one prompt."""
         with of_field("response_format"):
             form = read_format(asked.response_format)
         source, field = read_source(asked, {"response_format": form})
-        settings = self._settings(asked, asked.max_tokens)
         read = Form(self.model.vocabulary)
-        return self._asked(asked, prompt, (source, field), settings, read, asked.logprobs)
+        return self._asked(asked, prompt, (source, field), "max_tokens", read, asked.logprobs)
 
     def model_of(self, name: str) -> Model:
         """The engine's model, if a request means it."""
@@ -114,7 +119,7 @@ class Reader:
         asked: ChatRequest | ResponsesRequest,
         messages: list[dict[str, Any]],
         form: Mapping[str, Source | None],
-        most: int | None,
+        most: str,
         top: int | None,
     ) -> Asked:
         (source, field), read = (
@@ -129,33 +134,43 @@ class Reader:
             field, messages = "tools", [*chosen.told, *messages]
         if self.names.thinking is not None:
             source = thinking(source or Text(), *self.names.thinking)
-        settings = self._settings(asked, most)
-        return self._asked(asked, messages, (source, field), settings, read, top)
+        return self._asked(asked, messages, (source, field), most, read, top)
 
     def _asked(
         self,
         asked: Common,
         prompt: Prompt,
         source: tuple[Source | None, str | None],
-        settings: Mapping[str, Any],
+        most: str,
         form: Form,
         top: int | None,
     ) -> Asked:
+        if asked.stream_options is not None and not asked.stream:
+            raise SourceError("stream_options needs stream: true", place="/stream_options")
+        settings = self._settings(asked, most)
         more: dict[str, Any] = {
             "schema_in_prompt": asked.schema_in_prompt,
             "speculate": asked.speculate,
             "trace": 0 if top is None else max(1, top),
         }
-        search = any(name in settings for name in SEARCHES)
+        searches = [name for name in SEARCHES if name in settings]
+        if searches and top is not None:
+            raise UnsupportedError(
+                f"logprobs does not go with {searches[0]}, whose steps belong to several texts",
+                feature="logprobs of a search",
+                place="/logprobs",
+            )
         logprobs = None if top is None else Logprobs(form.vocabulary, top)
         model = self._expression(asked)
-        return Asked(prompt, *source, model, settings, more, form, logprobs, search)
+        return Asked(prompt, *source, model, settings, more, form, most, logprobs, bool(searches))
 
-    def _settings(self, asked: Common, most: int | None) -> dict[str, Any]:
+    def _settings(self, asked: Common, field: str) -> dict[str, Any]:
         """The settings by our names; OpenAI's default is to sample at temperature 1."""
+        most: int | None = getattr(asked, field)
         if most is not None and most > self.limits.tokens:
             raise SourceError(
-                f"max_tokens is {brief(most)}: this server generates at most {self.limits.tokens}"
+                f"{field} must be at most {self.limits.tokens} on this server, not {brief(most)}",
+                place=f"/{field}",
             )
         given: dict[str, Any] = {
             "temperature": 1.0 if asked.temperature is None else asked.temperature,

@@ -68,6 +68,21 @@ def of_field(name: str) -> Generator[None]:
         raise as_refusal(error, name) from None
 
 
+@contextlib.contextmanager
+def of_settings(most: str) -> Generator[None]:
+    """Name settings in errors as requests do; `most` is the field that limits the tokens."""
+    try:
+        yield
+    except ModelError:
+        raise
+    except GuidewayError as error:
+        told = str(error).replace("max_new_tokens", most).replace("min_new_tokens", "min_tokens")
+        refusal, named = as_refusal(error), re.match(r"(\w+) (?:is|has) ", told)
+        param = named[1] if named else most if most in told else None
+        more = {**refusal.more, "param": refusal.more["param"] or param}
+        raise Refusal(refusal.status, told, refusal.kind, **more) from None
+
+
 def as_param(place: str) -> str | None:
     """A JSON pointer as OpenAI writes it.
 

@@ -12,7 +12,7 @@ from guideway.server import answers, protocol
 from guideway.server.decisions import decide, decided_tokens
 from guideway.server.events import ChatEvents, ResponseEvents, TextEvents
 from guideway.server.explaining import explained
-from guideway.server.refusals import Refusal
+from guideway.server.refusals import INVALID, Refusal
 from guideway.server.replies import new_id
 from guideway.server.serving import Server
 from guideway.server.sources import read_structured
@@ -167,4 +167,6 @@ class Routes:
 
     async def embeddings(self) -> Body:
         """`POST /v1/embeddings`, which is refused."""
-        raise Refusal(400, "embeddings are not supported: the models generate", "unsupported")
+        raise Refusal(
+            400, "embeddings are not supported: the models generate", INVALID, code="unsupported"
+        )

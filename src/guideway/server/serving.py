@@ -24,7 +24,7 @@ from guideway.server.events import Events
 from guideway.server.metrics import Metrics
 from guideway.server.observing import Record, record_of
 from guideway.server.reading import Asked, Reader
-from guideway.server.refusals import Refusal, as_invalid, as_refusal, of_field
+from guideway.server.refusals import Refusal, as_invalid, as_refusal, of_field, of_settings
 from guideway.server.settings import Limits, Names
 from guideway.sources.sources import Source
 
@@ -113,11 +113,12 @@ class Server:
         arguments: dict[str, Any] = {**asked.settings, **asked.more, "on_invalid": "return"}
         generate: Any = asked.model.agenerate
         submit: Any = self.engine.submit
-        if asked.search:
-            made = await generate(asked.prompt, asked.source, **arguments)
-        else:
-            future = submit(asked.prompt, asked.source, model=asked.model, **arguments)
-            made = await asyncio.wrap_future(future)
+        with of_settings(asked.most):
+            if asked.search:
+                made = await generate(asked.prompt, asked.source, **arguments)
+            else:
+                future = submit(asked.prompt, asked.source, model=asked.model, **arguments)
+                made = await asyncio.wrap_future(future)
         self._count(made, record)
         return made
 
@@ -155,10 +156,11 @@ class Server:
         arguments: dict[str, Any] = {**asked.settings, **asked.more, "on_invalid": "return"}
         stream = self.engine.astream(asked.prompt, asked.source, model=asked.model, **arguments)
         async with contextlib.aclosing(stream):  # pyright: ignore[reportArgumentType]
-            async for part in stream:
-                yield part
-                if part.result is not None:
-                    self._count(part.result, record)
+            with of_settings(asked.most):
+                async for part in stream:
+                    yield part
+                    if part.result is not None:
+                        self._count(part.result, record)
 
     async def stream(self, request: Request, asked: list[Asked], events: Events) -> Response:
         """Server-sent events of texts that grow beside one another.
