@@ -39,9 +39,9 @@ def slow() -> gw.Model:
 
 @pytest.fixture(scope="module")
 def both() -> Iterator[tuple[Client, gw.Engine]]:
-    names = Names(
-        models={"expert": model(2), "slow": slow()}, watermarks={"w": gw.Watermark(key=5)}
-    )
+    judges: Any = {"a": gw.classifier({"a": 1}, alpha=30)}
+    models, marks = {"expert": model(2), "slow": slow()}, {"w": gw.Watermark(key=5)}
+    names = Names(models=models, watermarks=marks, classifiers=judges)
     found, engine = served(names=names)
     yield found, engine
     assert found.app.state.server.open == 0
@@ -77,6 +77,7 @@ def test_the_page_is_told_what_it_may_name(client: Client):
     (own,) = client.get("/v1/models").json()["data"]
     assert own["guideway"]["models"] == ["expert", "slow"]
     assert own["guideway"]["watermarks"] == ["w"]
+    assert own["guideway"]["classifiers"] == ["a"]
     assert own["guideway"]["max_tokens"] == 300
 
 
@@ -432,6 +433,14 @@ def test_a_watermark_is_shown_and_found(page: Page):
     found = gw.Watermark(key=5).detect(text, model(), gw.Regex("[a-z]{80}"))
     assert f"{found.z:.2f} standard deviations" in page.text("evidence")
     assert f"{found.counted} of 80 tokens" in page.text("evidence")
+
+
+def test_a_classifier_of_the_server_can_be_chosen(page: Page):
+    page.open(kind="regex", source="[ab]{6}", prompt="x")
+    page.run("$('more').open = true")
+    page.run("$('form').elements.classifier.value = 'a'")
+    stages = [stage["name"] for stage in page.generate()[0]["stages"]]
+    assert any(name.startswith("classifier") for name in stages)
 
 
 def test_a_source_is_explained_part_by_part(page: Page, client: Client):

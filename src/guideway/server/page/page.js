@@ -20,6 +20,7 @@ const DEFAULTS = {
   max_tokens: "200",
   alternatives: "5",
   guidance: "",
+  classifier: "",
   watermark: "",
 };
 
@@ -138,6 +139,7 @@ function request() {
     trace: { alternatives: number("alternatives") },
     structured_outputs: structured(),
     guidance: given.guidance.trim() ? parsed(given.guidance, "/guidance") : undefined,
+    classifier: given.classifier || undefined,
     watermark: given.watermark || undefined,
   };
   for (const name of ["temperature", "top_p", "top_k", "seed", "max_tokens"]) {
@@ -169,7 +171,7 @@ function fromAddress() {
   const usual = defaults(kind);
   for (const [name, value] of Object.entries({ ...usual, ...given, kind })) {
     if (!Object.hasOwn(usual, name)) continue;
-    if (name === "watermark" && value) addMark(value); // names of the server may come later
+    if (fields[name].options && value) offer(fields[name], value); // the server's may come later
     fields[name].value = value;
     if (value !== usual[name] && $("more").querySelector(`[name=${name}]`)) $("more").open = true;
   }
@@ -182,10 +184,10 @@ function showKind() {
   $("hint").textContent = HINTS[kind] ?? "";
 }
 
-function addMark(name) {
-  if (![...fields.watermark.options].some((option) => option.value === name)) {
-    fields.watermark.add(new Option(name, name));
-  }
+function offer(field, name) {
+  const known = [...field.options].some((option) => option.value === name);
+  if (!known) field.add(new Option(name, name));
+  field.parentElement.hidden = false;
 }
 
 // Output
@@ -338,12 +340,12 @@ async function connect() {
   const found = await attempt(async () => {
     const { data } = await (await send("v1/models")).json();
     own = data[0];
-    const { models = [], watermarks = [], max_tokens: most } = own.guideway;
+    const { models, classifiers, watermarks, max_tokens: most } = own.guideway;
     $("model").textContent = own.id;
     $("models").textContent =
       `For example {"base": "${own.id}", "plus": [[0.5, "NAME"]]}. This server has ${[own.id, ...models].join(", ")}.`;
-    watermarks.forEach(addMark);
-    $("marks").hidden = !watermarks.length;
+    classifiers.forEach((name) => offer(fields.classifier, name));
+    watermarks.forEach((name) => offer(fields.watermark, name));
     fields.max_tokens.max = most;
     if (Number(fields.max_tokens.value) > most) fields.max_tokens.value = most;
   });
