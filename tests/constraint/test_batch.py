@@ -144,6 +144,39 @@ def test_late_rows_are_reported_and_others_are_not_held_up(monkeypatch, threads)
     assert held[1].times == 2  # beside the loop once, and here
 
 
+def test_a_slow_row_holds_up_new_states_of_its_own_constraint_only(monkeypatch) -> None:
+    """Known masks and transitions need no lock, and other constraints have their own."""
+    monkeypatch.setattr(batch, "_pools", {})
+    constraint = gw.compile(gw.Regex("(ab)*c?"), VOCABULARY)
+    known, new, other = gw.Matcher(constraint), gw.Matcher(constraint), gw.Matcher(CONSTRAINTS[1])
+    assert new.accept_token(0)
+    one_by_one([known])
+    CONSTRAINTS[1].forget()
+    held, released = threading.Event(), threading.Event()
+
+    def slow() -> None:  # a mask that takes long
+        with constraint._states.lock:
+            held.set()
+            assert released.wait(timeout=10)
+
+    thread = threading.Thread(target=slow)
+    thread.start()
+    assert held.wait(timeout=10)
+    bitmask = np.zeros((3, 2), np.int32)
+    try:
+        while 2 in (late := gw.fill_bitmask([known, new, other], bitmask, deadline=0.01)):
+            pass
+        moved = known.accept_token(0)  # a known transition
+    finally:
+        released.set()
+        thread.join()
+    assert late == [1]
+    assert moved
+    known.rollback(1)
+    assert gw.fill_bitmask([known, new, other], bitmask) == []
+    assert (bitmask == one_by_one([known, new, other])).all()
+
+
 def test_a_row_that_fails_after_the_deadline_is_raised_when_it_is_asked_for(monkeypatch) -> None:
     class Failing(Held):
         def mask(self, state: int) -> np.ndarray:
