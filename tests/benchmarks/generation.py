@@ -1,6 +1,6 @@
 """Benchmark `generation`: forwards and seconds of whole texts, with drafts and without.
 
-Six parts, each a table:
+Eight parts, each a table:
 
 extraction  one row for each document of `extraction`: drafts beside none, and beside transformers'
             `generate` with xgrammar's processor where that is installed. "cold" reads each document
@@ -8,13 +8,16 @@ extraction  one row for each document of `extraction`: drafts beside none, and b
 rows        forwards of a few tokens, beside the same weights in torch's linear layers
 free        free text, where drafts are seldom right and must cost nothing
 draft       drafts of a fixed length by a model, beside the formula of Leviathan et al. (2023)
+formula     that formula alone: the examples of notes on speculative decoding
 chat        the second turn of a long chat beside its new words alone
-batch       16 constrained requests of different lengths at once
+batch       16 constrained requests of different lengths at once; beside other engines: `requests`
+packed      one row with packed weights, where torchao is installed
 
 Engines take turns on each document, and ratios are medians of the runs. Seconds of the processor
 count what the process used; other seconds depend on what else the machine does.
 """
 
+import contextlib
 import copy
 import json
 import statistics
@@ -22,6 +25,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, final
 
@@ -275,22 +279,14 @@ def rows(model: "Model", size: Size) -> list[Line]:
 
     backend: Any = model.language_model
     layers = {"usual layers": usual(backend.module), "guideway": backend.module}
-    cache, _ = backend.prefill([[1] * size.tokens])
+    held = [backend.prefill([[1] * size.tokens])[0]]
     lines = list[Line]()
-
-    def extended(new: Any) -> Any:
-        """A forward, as `measured` reads it."""
-        nonlocal cache
-        longer, _ = backend.extend(cache, new)
-        cache = backend.crop(longer, [new.shape[1]])
-        return SimpleNamespace(log_allowed=new[0], stats=SimpleNamespace(forwards=1))
-
     for count in (1, 2, 4, 6, 8, 12, 16, 24, 48):
         new = torch.ones(1, count, dtype=torch.int64, device=backend.device)
         costs: dict[str, list[tuple[float, float]]] = {name: [] for name in layers}
         for name, module in [*layers.items()] * (10 * size.runs):
             backend.module = module
-            cost = measured(lambda new=new: extended(new))
+            cost = measured(lambda new=new: extended(backend, held, new))
             costs[name].append((cost.seconds, cost.processor))
         line: Line = {"tokens": count}
         for place, unit in enumerate(("ms", "processor ms")):
@@ -305,16 +301,23 @@ def rows(model: "Model", size: Size) -> list[Line]:
 
 def draft(model: "Model", size: Size) -> list[Line]:
     """The speed-up that a draft gives, and that of the formula with what was measured."""
+    with TemporaryDirectory() as folder:
+        return drafted(model, size, Path(folder))
+
+
+def drafted(model: "Model", size: Size, folder: Path) -> list[Line]:
+    """`draft`; a folder for heads."""
     import guideway as gw
     from guideway.sampling.speculation import expected_speedup, expected_tokens
 
     tasks = read_tasks()[: min(size.documents, 3)]
     layers = getattr(model.language_model, "layers", 0)
     answers = [json.dumps(task.expected) for task in read_tasks()]
-    drafts = {
+    drafts: dict[str, Model | Path] = {
         f"exit_at({count})": model.exit_at(count) for count in sorted({layers * 2 // 3, layers - 2})
     }
     drafts["ngram of the answers"] = gw.ngram(answers, model)
+    drafts["heads of the answers"] = gw.train_heads(model, answers, folder, GAMMA)
     verifying = forward_cost(model, size.tokens, 1 + GAMMA)
     lines = list[Line]()
     for name, small in drafts.items():
@@ -351,20 +354,22 @@ def draft(model: "Model", size: Size) -> list[Line]:
 class Fixed:
     """Drafts of `GAMMA` tokens, whether they pay or not."""
 
-    def __init__(self, model: "Model", small: "Model") -> None:
-        """`small` drafts for `model`."""
-        self._model, self._small, self._drafter = model, small, None
+    def __init__(self, model: "Model", small: "Model | Path") -> None:
+        """`small` drafts for `model`: another, or a folder of heads."""
+        self._model, self._small = model, small
+        self._drafter: Any = None
+        self._learn: Any = None
         self.step = self.seconds = 0.0
         self.drawn = self.drafted = self.right = self.tried = 0
 
     def begin(self) -> "Speculation":
         """The drafts of a new text."""
-        from guideway.api.speculate import _drafter, drafting
+        from guideway.api.speculate import speculation
         from guideway.generation.ensemble.ensemble import Ensemble
-        from guideway.generation.speculation import Costs, Rates, Speculation
 
-        self._drafter = _drafter(Ensemble(self._model.node), drafting(self._small))
-        made: Any = Speculation(self._drafter, Rates(), Costs())
+        small: Any = self._small
+        made: Any = speculation(Ensemble(self._model.node), small)
+        self._drafter, self._learn = made._drafter, made.judge
         made.drafts, made.judge = self.drafts, self.judge
         return made
 
@@ -381,8 +386,9 @@ class Fixed:
         self.drafted += max(len(each.tokens) for each in found)
         return found
 
-    def judge(self, rows: Any, drafts: Any, accepted: Any, *_: Any) -> None:
+    def judge(self, rows: Any, drafts: Any, accepted: Any, seconds: Any, states: Any = ()) -> None:
         """Count what was right."""
+        self._learn(rows, drafts, accepted, None, states)
         for each, right in zip(drafts, accepted, strict=True):
             self.right += right
             self.tried += min(right + 1, len(each.tokens))
@@ -442,6 +448,22 @@ def forward_cost(model: "Model", length: int, tokens: int, rounds: int = 9) -> f
         times[count].append(time.process_time() - began)
         cache = backend.crop(longer, [count])
     return min(times[tokens]) / min(times[1])
+
+
+def formula(model: "Model", size: Size) -> list[Line]:
+    """Examples of the formula; the notes give 1.82, and 3.4 for the third, which was measured."""
+    from guideway.sampling.speculation import best_gamma, expected_speedup
+
+    return [
+        {
+            "α": rate,
+            "γ": gamma,
+            "c": cost,
+            "speed-up": f"{expected_speedup(rate, gamma, cost):.4f}",
+            "best γ": best_gamma(rate, cost),
+        }
+        for rate, gamma, cost in ((0.7, 3, 0.13), (0.7, 4, 0.13), (0.75, 7, 0.02), (0.8, 5, 0.13))
+    ]
 
 
 # --- a chat's second turn -----------------------------------------------------------------------
@@ -535,6 +557,48 @@ def joined(
             yield future.result()
 
 
+def packed(model: "Model", size: Size) -> list[Line]:
+    """Tokens a second of one row after 100 others; the weights take turns."""
+    import torch
+
+    from guideway.errors import ModelError
+    from guideway.extras import installed
+    from guideway.models.packed import KINDS, pack
+    from guideway.models.transformers import TransformersModel
+
+    backend: Any = model.language_model
+    models: dict[str, Any] = {str(backend.module.dtype).removeprefix("torch."): backend}
+    for kind in KINDS if installed("torchao") else ():
+        module = copy.deepcopy(backend.module)
+        with contextlib.suppress(ModelError):  # its layers have other sizes
+            pack(module, kind)
+            models[kind] = TransformersModel(module, model.tokenizer)
+    seconds: dict[str, list[float]] = {name: [] for name in models}
+    token = torch.ones(1, 1, dtype=torch.int64, device=backend.device)
+    for _ in range(size.runs):
+        for name, each in models.items():
+            held = [each.prefill([[1] * 100])[0]]
+            for _ in range(10):
+                cost = measured(lambda each=each, held=held: extended(each, held, token))
+                seconds[name].append(cost.processor)
+    usual_, *_ = (min(each) for each in seconds.values())
+    return [
+        {
+            "weights": name,
+            "tokens a processor second": 1 / min(each),
+            "× the first": usual_ / min(each),
+        }
+        for name, each in seconds.items()
+    ]
+
+
+def extended(backend: Any, held: list[Any], new: Any) -> Any:
+    """A forward after the cache in `held`, which forgets its tokens, as `measured` reads it."""
+    longer, _ = backend.extend(held.pop(), new)
+    held.append(backend.crop(longer, [new.shape[1]]))
+    return SimpleNamespace(log_allowed=new[0], stats=SimpleNamespace(forwards=1))
+
+
 def several(work: Callable[[], Any]) -> Cost:
     """The cost of several texts; the forwards of the row that took most."""
     began, processor = time.perf_counter(), time.process_time()
@@ -549,6 +613,8 @@ PARTS: Final[Mapping[str, Callable[["Model", Size], list[Line]]]] = {
     "rows": rows,
     "free": free,
     "draft": draft,
+    "formula": formula,
     "chat": chat,
     "batch": batch,
+    "packed": packed,
 }

@@ -52,7 +52,8 @@ def test_every_part_has_its_table(
     turn, alone, again = (line["tokens read"] for line in figures["chat"])
     assert turn == alone < again
     assert [line["tokens"] for line in figures["batch"]][:2] == [8 + 19 + 30] * 2
-    assert len(figures["draft"]) == 2
+    assert len(figures["draft"]) == 3
+    assert figures["formula"][0]["speed-up"] == "1.8223"
 
 
 def test_an_unknown_part_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
