@@ -14,6 +14,7 @@ from benchmarks.guidance import guidance
 from benchmarks.llama_cpp import llama_cpp
 from benchmarks.masks import masks
 from benchmarks.requests import requests
+from benchmarks.serving import serving
 from benchmarks.split import split
 from benchmarks.tables import tables
 from benchmarks.warpers import warpers
@@ -25,7 +26,7 @@ app = typer.Typer(
 )
 COMMANDS = (
     *(masks, batches, cold, tables, warpers, guidance, watermark, grammars),
-    *(split, generation, requests, llama_cpp, captured),
+    *(split, generation, requests, serving, llama_cpp, captured),
 )
 for command in COMMANDS:
     app.command()(command)

@@ -12,7 +12,7 @@ from typing import Annotated, Final
 import typer
 
 from benchmarks.charts import chart
-from benchmarks.serving import (
+from benchmarks.plans import (
     Plan,
     Served,
     figures,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import guideway as gw
 from benchmarks.charts import chart
 from benchmarks.commands import run
-from benchmarks.serving import (
+from benchmarks.plans import (
     NETWORK,
     Plan,
     Request,

@@ -122,7 +122,6 @@ add(
                 "content": [{"type": "image_url", "image_url": {"url": "http://a/b"}}],
             },
             {"role": "user", "content": [{"type": "input_audio"}]},
-            {"role": "user", "content": ["a"]},
             {"role": "assistant", "content": None, "tool_calls": [5]},
         )
     ),

@@ -58,7 +58,7 @@ def wrong(request: Request, answer: Answer) -> str | None:
         return (
             f"{request.kind}: {answer.status} {answer.body[:300]} for {request.sent[0][0][:500]!r}"
         )
-    if answer.status and answer.headers.get("content-type") == "application/json":
+    if answer.status >= 400 and answer.headers.get("content-type") == "application/json":
         error = json.loads(answer.body)["error"]
         told = f"{error['message']} {error['param']}"
         if request.named not in told or len(told) < 10:

@@ -1,0 +1,55 @@
+"""The benchmark of servers: figures of a server that really runs, over a small model."""
+
+import asyncio
+import json
+import sys
+
+import pytest
+
+from benchmarks import serving
+from benchmarks.commands import run
+from benchmarks.extraction.tasks import read_tasks
+from benchmarks.serving import Client, Figure, Text, commands, valid
+from server.running import Running
+
+
+def test_a_client_streams_json_of_the_schema(server: Running) -> None:
+    tasks = read_tasks()[:2]
+    client = Client(server.address, "small", 1000)
+    texts = asyncio.run(client.every(tasks, 2, "one", {"temperature": 0.8, "seed": 1}))
+    assert valid(tasks, texts) == 1.0
+    assert all(each.first > 0 for each in texts)
+    assert serving.processor_seconds(server.process.pid) > 0
+
+
+def test_texts_that_are_no_json_are_counted() -> None:
+    tasks = read_tasks()[:2]
+    right = Text(json.dumps(tasks[0].expected), 0.1, "stop")
+    assert valid(tasks, [right, Text("Sure! Here it is", 0.1, "stop")]) == 0.5
+    assert valid(tasks, [right, Text('{"', 0.1, "length")]) == 1.0
+
+
+def test_a_line_for_each_figure(monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    asked = list[str]()
+
+    def measured(name: str, python: str, folder: str, tokens: int, share: float) -> list[Figure]:
+        asked.append(name)
+        return [Figure(name, "greedy", 4, 100, 2.0, 1.0, 0.5, 1.0)]
+
+    monkeypatch.setattr(serving, "measure", measured)
+    for form in ((), ("--json",)):
+        with pytest.raises(SystemExit) as done:
+            run(["serving", "--model", "a", "--vllm", sys.executable, *form])
+        assert done.value.code == 0
+    out = capsys.readouterr().out
+    assert asked == ["guideway", "vllm"] * 2
+    assert "50.0" in out.splitlines()[1]
+    assert json.loads("\n".join(out.splitlines()[3:]))[1]["server"] == "vllm"
+
+
+@pytest.mark.parametrize("name", ["guideway", "vllm", "transformers"])
+def test_servers_get_their_port_and_model(name: str) -> None:
+    command = commands(name, "/env/bin/python", "/model", 7)
+    assert command[0] == "/env/bin/python"
+    assert command[command.index("--port") + 1] == "7"
+    assert "/model" in command
