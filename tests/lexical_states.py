@@ -1,9 +1,9 @@
 """Lexical states made one after the other, as masks make them."""
 
-from guideway.automaton.lexer_dfa import Lexicon
+from guideway.automaton.lexer_dfa import LexerDfa
 
 
-def spread(states: Lexicon, state: int, most: int) -> None:
+def spread(states: LexerDfa, state: int, most: int) -> None:
     """Make the rows of a state and of those that it leads to, nearest first, so many at most."""
     found, todo = {state}, [state]
     for one in todo:

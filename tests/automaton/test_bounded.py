@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 import guideway as gw
-from guideway.automaton import lexer_dfa as lexicon
+from guideway.automaton import lexer_dfa as dfa
 from guideway.automaton import pushdown_automaton as seeds
 from guideway.automaton import regex_records as records
 from guideway.automaton.kernels import layout as at
 from guideway.automaton.kernels.layout import BOUND_SEARCH, EXPANDED, SPLITTING
-from guideway.automaton.lexer_dfa import Lexicon, expand
+from guideway.automaton.lexer_dfa import LexerDfa, expand
 from guideway.automaton.token_tries import unpack
 from guideway.language.expr import (
     ALL_BYTES,
@@ -65,7 +65,7 @@ def strings(pattern: str, low: int, high: int | None) -> dict[str, Any]:
 
 
 def bounded_nodes(both: Both) -> int:
-    arena = both.fast._states._network.arena
+    arena = both.fast._states._pda.arena
     return sum(arena.record(node)[0] == at.BOUNDED for node in range(arena.context[at.NODES]))
 
 
@@ -107,10 +107,10 @@ def test_of_a_format_that_has_many_states_few_are_looked_at(
     schema: dict[str, Any], spelling: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """160,000 were of `date-time` and 24 characters, 1.1 s and 227 MB within one mask."""
-    monkeypatch.setattr(lexicon, "_lexicons", {})
+    monkeypatch.setattr(dfa, "_dfas", {})
     source = gw.JsonSchema({"type": "string", **schema}, spelling=spelling)
     constraint = gw.compile(source, words := vocabulary(700))
-    states = lexicon.shared_lexicon(words.spellable)  # not the next one, once this has grown large
+    states = dfa.shared_dfa(words.spellable)  # not the next one, once this has grown large
     state = constraint.advance(constraint.start(), ord('"'))
     for byte in b"1":
         constraint.mask(state)
@@ -209,12 +209,12 @@ def test_options_whose_rows_take_long_are_not_looked_at_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(records, "EFFORT", 2)
-    lexicon, context = Lexicon(ALL_BYTES), np.zeros(at.CONTEXT_SIZE, np.int64)
+    dfa, context = LexerDfa(ALL_BYTES), np.zeros(at.CONTEXT_SIZE, np.int64)
     denied = complement(concat(ANYTHING, literal("abcab"), ANYTHING))
-    state = lexicon.state(concat(both(repeat(byte_set(b"abc")), denied), literal("d")))
+    state = dfa.state(concat(both(repeat(byte_set(b"abc")), denied), literal("d")))
     context[SPLITTING], context[BOUND_SEARCH] = 1, 32
-    expand(lexicon, state, context)
-    assert (context[SPLITTING], lexicon.flags[state] & EXPANDED) == (0, 0)
+    expand(dfa, state, context)
+    assert (context[SPLITTING], dfa.flags[state] & EXPANDED) == (0, 0)
     assert context[BOUND_SEARCH] > 1 << 20
-    expand(lexicon, state, context)
-    assert lexicon.flags[state] & EXPANDED
+    expand(dfa, state, context)
+    assert dfa.flags[state] & EXPANDED

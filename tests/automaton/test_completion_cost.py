@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 import guideway as gw
-from guideway.automaton import completion_cost as nearness
+from guideway.automaton import completion_cost as cost_to_end
 from guideway.automaton import lexer_dfa as spans
-from guideway.automaton.pushdown_automaton import Network
+from guideway.automaton.pushdown_automaton import PushdownAutomaton
 from guideway.automaton.token_tries import unpack
 from guideway.constraint.compiled import CompiledConstraint
 from guideway.errors import LimitError
@@ -85,7 +85,7 @@ def told(constraint: CompiledConstraint, chance: random.Random, most: int) -> tu
     state, known, steps = constraint.start(), 0, 0
     states, machine = constraint._closing._states, constraint._closing._machine
     for _ in range(most):
-        found = constraint._closing._foresight.at_most(state)
+        found = constraint._closing._completion_cost.at_most(state)
         if found is not None:
             assert machine.shortest_length(states.rest(state)) <= found
             known += 1
@@ -173,14 +173,14 @@ def far(name: str) -> Any:
 def test_what_takes_long_is_not_told(monkeypatch):
     sources = {
         (spans, "_SPANS_MET"): gw.Regex("(ab|cd)+e"),
-        (nearness, "_DEEPEST"): gw.Regex("abc|abd|y"),
-        (nearness, "_ENTERED"): gw.JsonSchema(far("one")),
+        (cost_to_end, "_DEEPEST"): gw.Regex("abc|abd|y"),
+        (cost_to_end, "_ENTERED"): gw.JsonSchema(far("one")),
     }
     for (module, name), source in sources.items():
         constraint = gw.compile(source, BYTES)
         with monkeypatch.context() as patch:
             patch.setattr(module, name, 0)
-            assert constraint._closing._foresight.at_most(constraint.start()) is None
+            assert constraint._closing._completion_cost.at_most(constraint.start()) is None
         assert constraint.fits(constraint.start(), 30)
 
 
@@ -191,15 +191,15 @@ def test_where_there_is_no_room_it_is_told_otherwise(monkeypatch):
     def full(*_: object) -> int:
         raise LimitError("no room", limit="states")
 
-    monkeypatch.setattr(Network, "run", full)
-    assert constraint._closing._foresight.at_most(state) is None
+    monkeypatch.setattr(PushdownAutomaton, "run", full)
+    assert constraint._closing._completion_cost.at_most(state) is None
     assert constraint.fits(state, 30)
 
 
 def test_behind_an_end_id_nothing_is_told():
     constraint = gw.compile(gw.JsonSchema({"const": 1}), BYTES)
     state = constraint.advance(constraint.advance(constraint.start(), ord("1")), 256)
-    assert constraint._closing._foresight.at_most(state) is None
+    assert constraint._closing._completion_cost.at_most(state) is None
     assert constraint.fits(state, 0)
 
 
@@ -211,13 +211,13 @@ def test_what_comes_to_nothing_is_looked_at_once(monkeypatch):
     }
     schema = {"$ref": "#/$defs/d0", "$defs": {**twice, "d40": {"type": "null"}}}
     looks = [0]
-    look = nearness.Nearness._look
+    look = cost_to_end.CostToEnd._look
 
     def counted(self, node, depth):
         looks[0] += 1
         return look(self, node, depth)
 
-    monkeypatch.setattr(nearness.Nearness, "_look", counted)
+    monkeypatch.setattr(cost_to_end.CostToEnd, "_look", counted)
     constraint = gw.compile(gw.JsonSchema(schema), BYTES)
     start = constraint.start()
     left = constraint.distance(start)

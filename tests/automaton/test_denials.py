@@ -3,7 +3,7 @@
 import pytest
 
 from guideway.automaton.kernels import record_layout as at
-from guideway.automaton.lexer_dfa import Lexicon
+from guideway.automaton.lexer_dfa import LexerDfa
 from guideway.language.derivative import Derivatives
 from guideway.language.expr import (
     ALL_BYTES,
@@ -43,7 +43,7 @@ def behind(heads: list[Expr], rest: Expr) -> Expr:
     ],
 )
 def test_what_is_plainly_denied_is_nothing(one: Expr, denied: Expr, seen: bool) -> None:
-    states, machine = Lexicon(ALL_BYTES), Derivatives(EMPTY)
+    states, machine = LexerDfa(ALL_BYTES), Derivatives(EMPTY)
     for meet in (both(one, complement(denied)), both(complement(denied), one)):
         assert (states.records.record(meet) == at.EMPTY) is seen
         assert states.alive(meet) is machine.alive(meet)

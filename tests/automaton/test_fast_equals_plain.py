@@ -10,10 +10,10 @@ import pytest
 import guideway as gw
 from guideway.automaton import arena
 from guideway.automaton import arena as plans
-from guideway.automaton import lexer_dfa as lexicon
-from guideway.automaton import token_mask_cache as gallery
+from guideway.automaton import lexer_dfa as dfa
+from guideway.automaton import token_mask_cache as mask_cache
 from guideway.automaton.plain_masks import Rows
-from guideway.automaton.token_mask_cache import Shelf
+from guideway.automaton.token_mask_cache import MaskStore
 from two_engines import Both, explored, vocabulary
 
 TEXT = {"type": "string"}
@@ -188,8 +188,10 @@ def test_what_a_walk_cannot_know_behind_white_space_is_stepped() -> None:
     assert both.check(at)[8] & 1
 
 
-def test_masks_that_found_no_room_on_a_shelf_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Shelf, "put", lambda *_: 0)
+def test_masks_that_found_no_room_on_a_mask_store_are_forgotten(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(MaskStore, "put", lambda *_: 0)
     over = gw.Vocabulary([*(bytes((b,)) for b in range(256)), b"1,", b"<end>"], eos_ids={257})
     few = gw.compile(gw.JsonSchema(SCHEMAS["names"]), over, budget=gw.Budget(rows=1))
     plain = Rows(few._states._machine, over, gw.Budget())
@@ -231,9 +233,9 @@ def test_masks_are_the_same_warm_cold_and_in_two_threads() -> None:
     assert found == [cold, cold]
 
 
-def test_without_room_for_pictures_masks_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gallery, "MOST_PICTURES", 1)
-    monkeypatch.setattr(gallery, "_galleries", {})
+def test_without_room_for_state_masks_masks_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mask_cache, "MOST_PICTURES", 1)
+    monkeypatch.setattr(mask_cache, "_mask_caches", {})
     words = gw.Vocabulary(vocabulary(300).tokens, eos_ids=vocabulary(300).eos_ids)
     for schema in (SCHEMAS["open"], SCHEMAS["length"], SCHEMAS["distinct texts"]):
         both = Both(gw.JsonSchema(schema), words)
@@ -241,14 +243,14 @@ def test_without_room_for_pictures_masks_are_the_same(monkeypatch: pytest.Monkey
             both.check(at)
 
 
-def test_a_lexicon_that_has_grown_is_left_to_those_who_use_it(
+def test_a_dfa_that_has_grown_is_left_to_those_who_use_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     words = gw.Vocabulary(vocabulary(300).tokens, eos_ids=vocabulary(300).eos_ids)
     old = Both(gw.Regex("[ab]{3,9}c"), words)
     for at in explored(old, "old", 1, 4):
         old.check(at)
-    monkeypatch.setattr(lexicon, "RENEW_AT", 1)
+    monkeypatch.setattr(dfa, "RENEW_AT", 1)
     new = Both(gw.Regex("[ab]{3,9}d"), words)
     for both in (old, new):
         for at in explored(both, "both", 2, 8):

@@ -7,11 +7,11 @@ import pytest
 
 import guideway as gw
 from guideway.automaton import lookahead_emptiness as verdicts
-from guideway.automaton import pushdown_automaton as networks
+from guideway.automaton import pushdown_automaton as pdas
 from guideway.automaton import states
 from guideway.automaton.kernels import layout as at
 from guideway.automaton.plain_masks import Rows
-from guideway.automaton.pushdown_automaton import Network
+from guideway.automaton.pushdown_automaton import PushdownAutomaton
 from guideway.automaton.states import States
 from guideway.automaton.token_tries import unpack
 from guideway.constraint.lowering import lower_source
@@ -182,7 +182,7 @@ def test_a_search_that_takes_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
     has_x = concat(ANYTHING, literal("x"), ANYTHING)
     expr = concat(ahead(alt(has_x, literal("[]"))), source)
     assert compared(expr, WORDS_OF_JSON, 1, 3) > 1
-    monkeypatch.setattr(networks, "SHORT", 1)
+    monkeypatch.setattr(pdas, "SHORT", 1)
     assert compared(expr, WORDS_OF_JSON, 1, 3) > 1
 
 
@@ -208,7 +208,7 @@ def test_what_is_settled() -> None:
 def test_verdicts_are_the_same_whoever_finds_them(
     short: int, most: int, futile: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(networks, "SHORT", short)
+    monkeypatch.setattr(pdas, "SHORT", short)
     monkeypatch.setattr(verdicts, "MOST", most)
     monkeypatch.setattr(verdicts, "_FUTILE", futile)
     assert checked(range(12)) > 20
@@ -220,7 +220,7 @@ def test_verdicts_are_the_same_whoever_finds_them(
 
 
 def test_a_stack_that_is_too_deep_to_be_said_is_searched(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(networks, "SHORT", 0)
+    monkeypatch.setattr(pdas, "SHORT", 0)
     monkeypatch.setattr(verdicts, "_DEEPEST", 1)
     assert checked(range(6)) > 10
 
@@ -233,12 +233,12 @@ def test_a_judge_that_gives_up_leaves_a_doubt(monkeypatch: pytest.MonkeyPatch) -
 
     alive = Derivatives.alive
     expr = concat(repeat(literal("a"), 1), ahead(NOT_A), alt(literal("b"), literal("cc")))
-    monkeypatch.setattr(networks, "SHORT", 0)
+    monkeypatch.setattr(pdas, "SHORT", 0)
     machine = Derivatives(expr, WORDS.spellable)
     fast = States(expr, machine, WORDS, gw.Budget())
     plain = Rows(Derivatives(expr, WORDS.spellable), WORDS, gw.Budget())
     expected = unpack(plain.row(expr)).tolist()
-    monkeypatch.setattr(fast._network._verdicts, "_alive", lambda whole: limited(machine, whole))
+    monkeypatch.setattr(fast._pda._verdicts, "_alive", lambda whole: limited(machine, whole))
     assert unpack(fast.mask(fast.start(b""))).tolist() == expected
 
 
@@ -256,7 +256,7 @@ def test_a_lark_grammar_is_read_place_by_place() -> None:
 
 @pytest.mark.parametrize("short", [0, 256])
 def test_counts_under_a_guard(short: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(networks, "SHORT", short)
+    monkeypatch.setattr(pdas, "SHORT", short)
     characters = alt(byte_set(b"ab"), literal("é"), literal("è"))
     has_b = concat(ANYTHING, literal("b"), ANYTHING)
     rule = Rule("rule", looks=2)
@@ -281,24 +281,24 @@ def machine_of(expr: Expr, budget: gw.Budget | None = None) -> States:
 
 
 def test_nodes_are_said_as_expressions_where_they_can_be() -> None:
-    network = machine_of(literal("a"))._network
+    pda = machine_of(literal("a"))._pda
     letters = byte_set(b"ab")
-    between, other = network.lexicon.state(repeat(letters)), network.lexicon.state(literal("b"))
-    said = network._verdicts._said
-    assert said(network.arena.make(at.COUNTED, between, 4, 9, between)) is repeat(letters, 4, 9)
-    assert said(network.arena.make(at.COUNTED, between, 4, -1, between)) is repeat(letters, 4)
-    assert said(network.arena.make(at.COUNTED, other, 4, 9, between)) is None
-    assert said(network.arena.make(at.DOUBT)) is None
+    between, other = pda.dfa.state(repeat(letters)), pda.dfa.state(literal("b"))
+    said = pda._verdicts._said
+    assert said(pda.arena.make(at.COUNTED, between, 4, 9, between)) is repeat(letters, 4, 9)
+    assert said(pda.arena.make(at.COUNTED, between, 4, -1, between)) is repeat(letters, 4)
+    assert said(pda.arena.make(at.COUNTED, other, 4, 9, between)) is None
+    assert said(pda.arena.make(at.DOUBT)) is None
 
 
 def test_lexical_states_are_said_as_expressions() -> None:
-    network = machine_of(literal("a"))._network
+    pda = machine_of(literal("a"))._pda
     rule = Rule("rule")
     rule.define(literal("ab"))
     nested = capture(rule, b"", Shrug(), 0)
     for expr in (repeat(literal("ab"), 1, 3), nested):
-        assert network.lexicon.expr(network.lexicon.state(expr)) is expr
-    records = network.lexicon.records
+        assert pda.dfa.expr(pda.dfa.state(expr)) is expr
+    records = pda.dfa.records
     assert records._expr(records.record(rule), []) is rule
 
 
@@ -313,8 +313,8 @@ def test_a_place_is_left_to_the_search_where_it_is_not_said(
     fast = machine_of(expr)
     state: Any = fast.start(b"")
     fast.mask(fast.after(state, 0))
-    arena, judge = fast._network.arena, fast._network._verdicts.judge
-    monkeypatch.setattr(fast._network._verdicts, "_stack_expr", lambda node, stack: None)
+    arena, judge = fast._pda.arena, fast._pda._verdicts.judge
+    monkeypatch.setattr(fast._pda._verdicts, "_stack_expr", lambda node, stack: None)
     place = next(
         place for place in range(1, 50) if arena.record(arena.place(place)[0])[0] == at.GUARDED
     )
@@ -327,29 +327,27 @@ def test_a_place_is_left_to_the_search_where_it_is_not_said(
 def test_plain_states_are_forgotten_and_moved_like_others(monkeypatch: pytest.MonkeyPatch) -> None:
     expr = concat(repeat(literal("a"), 1), ahead(NOT_A), alt(literal("b"), literal("cc")))
     fast = machine_of(expr, gw.Budget(rows=1))
-    monkeypatch.setattr(
-        Network, "enter", lambda network, _: network.run(at.ENTER, doubt(network), 0)
-    )
+    monkeypatch.setattr(PushdownAutomaton, "enter", lambda pda, _: pda.run(at.ENTER, doubt(pda), 0))
     first = [fast.start(lead) for lead in (b"", b"a", b"b")]
-    assert all(each.network is None for each in first)
+    assert all(each.pda is None for each in first)
     plain = Rows(Derivatives(expr, WORDS.spellable), WORDS, gw.Budget())
     assert unpack(fast.mask(first[0])).tolist() == unpack(plain.row(expr)).tolist()
     fast._move(first[0])
-    assert first[0].network is None
+    assert first[0].pda is None
     assert unpack(fast.mask(first[0])).tolist() == unpack(plain.row(expr)).tolist()
 
 
-def doubt(network: Network) -> int:
-    return network.arena.make(at.DOUBT)
+def doubt(pda: PushdownAutomaton) -> int:
+    return pda.arena.make(at.DOUBT)
 
 
 def test_what_is_settled_can_be_asked_for() -> None:
-    network = machine_of(literal("a"))._network
+    pda = machine_of(literal("a"))._pda
     guarded = concat(literal("b"), ahead(NOT_A))
-    node = network.node(guarded)
-    network._serve(at.NEED_SETTLED, node)
-    assert network.arena._array(at.SETTLED)[node] == 2
-    assert not network._verdicts.settled(guarded)
+    node = pda.node(guarded)
+    pda._serve(at.NEED_SETTLED, node)
+    assert pda.arena._array(at.SETTLED)[node] == 2
+    assert not pda._verdicts.settled(guarded)
 
 
 def test_a_key_is_read_to_its_end_before_other_keys_are(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,8 +21,8 @@ def laid(text: str) -> tuple[LalrNodes, list[int]]:
     expr = lowered(text)
     states = States(expr, Derivatives(expr), LETTERS, gw.Budget.default())
     states.start(b"")
-    [automaton] = states._network._automata.values()
-    return automaton, states._network.arena._array(at.LALR).tolist()
+    [automaton] = states._pda._automata.values()
+    return automaton, states._pda.arena._array(at.LALR).tolist()
 
 
 def cells(tables: list[int], row: int) -> dict[int, int]:

@@ -9,8 +9,8 @@ import pytest
 
 import guideway as gw
 from guideway.automaton import lookahead_emptiness as verdicts
-from guideway.automaton import pushdown_automaton as network
-from guideway.automaton import token_mask_cache as gallery
+from guideway.automaton import pushdown_automaton as pda
+from guideway.automaton import token_mask_cache as mask_cache
 from guideway.automaton.arena import Arena
 from guideway.automaton.kernels import layout
 from guideway.automaton.plain_masks import Rows
@@ -104,7 +104,7 @@ def test_a_table_takes_as_much_as_is_in_it():
     states = States(expr, Derivatives(expr), words("a0123456789", 1), gw.Budget.default())
     states.mask(states.start(b""))
     assert (
-        states._network.arena.nbytes < 2 << 20
+        states._pda.arena.nbytes < 2 << 20
     )  # as a matrix of its 1,000 states the table alone takes 4 MB
 
 
@@ -151,7 +151,7 @@ def test_blocks(text, letters):
 
 
 @pytest.mark.parametrize(("text", "letters"), INDENTED[1:])
-def test_a_text_goes_on_in_another_network(text, letters):
+def test_a_text_goes_on_in_another_pda(text, letters):
     """Wherever it stands, and within the newlines of a line too."""
     expr, vocabulary = lowered(text, postlex=Blocks), words(letters, 2)
     fast = States(expr, Derivatives(expr, vocabulary.spellable), vocabulary, gw.Budget())
@@ -167,7 +167,7 @@ def test_a_text_goes_on_in_another_network(text, letters):
     assert moved == 12
 
 
-def test_blocks_around_go_on_in_another_network():
+def test_blocks_around_go_on_in_another_pda():
     expr, vocabulary = lowered(INDENTED[0][0], postlex=Blocks), words("a\n ", 2)
     fast = States(expr, Derivatives(expr, vocabulary.spellable), vocabulary, gw.Budget())
     plain = Rows(Derivatives(expr, vocabulary.spellable), vocabulary, gw.Budget())
@@ -186,7 +186,7 @@ def test_stacks_are_judged_one_by_one_where_they_have_to_be(text, monkeypatch):
     letters = dict(INDENTED)[text]
     monkeypatch.setattr(Places, "freedom", lambda places, spellable: None)
     for short in (0, 256):
-        monkeypatch.setattr(network, "SHORT", short)
+        monkeypatch.setattr(pda, "SHORT", short)
         expr = lowered(text, postlex=Blocks)
         assert compared(expr, words(letters, 1, 12), 2, 6, 1) > 6
 
@@ -194,7 +194,7 @@ def test_stacks_are_judged_one_by_one_where_they_have_to_be(text, monkeypatch):
 def test_what_stands_for_all_behind_it_is_left_to_the_search(monkeypatch):
     expr = lowered('start: (A | B | C)+\nA: /a+/\nB: /b+(?!a)/\nC: /ca?(?=b)/\n%ignore " "')
     for short in (0, 1, 256):
-        monkeypatch.setattr(network, "SHORT", short)
+        monkeypatch.setattr(pda, "SHORT", short)
         assert compared(expr, words("abc ", 1), 3, 5, 1) > 6
 
 
@@ -263,8 +263,8 @@ def test_what_is_known_of_stacks_may_be_forgotten(monkeypatch):
 
 
 @pytest.mark.parametrize("scrap", [0, 4])
-def test_what_few_tokens_allow_is_the_same_with_a_picture_and_without(scrap, monkeypatch):
-    monkeypatch.setattr(gallery, "SCRAP", scrap)
+def test_what_few_tokens_allow_is_the_same_with_a_state_mask_and_without(scrap, monkeypatch):
+    monkeypatch.setattr(mask_cache, "SCRAP", scrap)
     assert checked(range(12, 16), '\n%ignore " "') > 5
 
 
@@ -305,13 +305,13 @@ def test_states_and_guards_of_many_rules_are_not_asked_for_one_by_one(behind, mo
     links = (f'r{n}: r{n + 1}{behind.format(n)} | "a{n}"' for n in range(400))
     text = "\n".join(("start: r0", *links, 'r400: "x"'))
     served = Counter[int]()
-    serve = network.Network._serve
+    serve = pda.PushdownAutomaton._serve
 
-    def counted(own: network.Network, code: int, *wanted: int) -> None:
+    def counted(own: pda.PushdownAutomaton, code: int, *wanted: int) -> None:
         served[code] += 1
         serve(own, code, *wanted)
 
-    monkeypatch.setattr(network.Network, "_serve", counted)
+    monkeypatch.setattr(pda.PushdownAutomaton, "_serve", counted)
     constraint = gw.compile(gw.Lark(text), BYTES, gw.Budget.untrusted())
     assert constraint.mask(constraint.start()).any()
     assert served[layout.NEED_SCANNER] < 90  # 64 one by one, then twice as many each time: 400 were

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 
 import guideway as gw
-from guideway.automaton import lexer_dfa as lexicon
+from guideway.automaton import lexer_dfa as dfa
 from guideway.automaton.kernels import record_layout
 from guideway.automaton.kernels.layout import DEAD_END
 from guideway.automaton.kernels.record_layout import EXPAND
-from guideway.automaton.lexer_dfa import Lexicon
+from guideway.automaton.lexer_dfa import LexerDfa
 from guideway.json_schema.spelling import spell_character
 from guideway.language import fuel
 from guideway.language import shortest_string as least
@@ -48,7 +48,7 @@ def nested() -> Expr:
 
 @pytest.mark.parametrize("expr", [literal("ab"), nested()], ids=["regular", "nested"])
 def test_a_row_that_is_made_twice_is_the_same(expr: Expr) -> None:
-    states = Lexicon(ALL_BYTES)
+    states = LexerDfa(ALL_BYTES)
     state = states.state(expr)
     states.expand(state)
     row, count = states.rows[state].copy(), len(states)
@@ -67,7 +67,7 @@ def test_items_are_counted_where_no_text_begins_another(item: str) -> None:
     texts = ["".join(letters) for n in range(5) for letters in product("abcd", repeat=n)]
     found = [text for text in texts if re.fullmatch(item, text)]
     apart = not any(b.startswith(a) and a != b for a in found for b in found) and "" not in found
-    states = Lexicon(ALL_BYTES)
+    states = LexerDfa(ALL_BYTES)
     assert states.countable(expr) is apart
     assert states.countable(expr) is apart  # remembered
 
@@ -75,8 +75,8 @@ def test_items_are_counted_where_no_text_begins_another(item: str) -> None:
 def test_states_that_are_not_regular_have_no_more_room_than_others(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(lexicon, "MOST_STATES", 12)
-    states = Lexicon(ALL_BYTES)
+    monkeypatch.setattr(dfa, "MOST_STATES", 12)
+    states = LexerDfa(ALL_BYTES)
 
     def deeper(state: int) -> int:
         states.expand(state)
@@ -88,22 +88,22 @@ def test_states_that_are_not_regular_have_no_more_room_than_others(
 
 
 def test_more_states_than_there_is_room_for_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lexicon, "MOST_STATES", 4)
-    states = Lexicon(ALL_BYTES)
+    monkeypatch.setattr(dfa, "MOST_STATES", 4)
+    states = LexerDfa(ALL_BYTES)
     state = states.state(repeat(concat(byte_set(b"ab"), alt(literal("cd"), literal("ef")))))
     with pytest.raises(gw.LimitError, match="more than 4 states of regular languages") as caught:
         spread(states, state, 10)
     assert (caught.value.limit, caught.value.given, caught.value.needed) == ("lexical states", 5, 4)
 
 
-def test_a_lexicon_that_has_met_a_huge_language_is_left_to_those_who_use_it(
+def test_a_dfa_that_has_met_a_huge_language_is_left_to_those_who_use_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(lexicon, "_lexicons", {})
-    first = lexicon.shared_lexicon(ALL_BYTES)
-    assert lexicon.shared_lexicon(ALL_BYTES) is first
-    monkeypatch.setattr(lexicon, "RENEW_AT_PARTS", first.parts - 1)
-    second = lexicon.shared_lexicon(ALL_BYTES)
+    monkeypatch.setattr(dfa, "_dfas", {})
+    first = dfa.shared_dfa(ALL_BYTES)
+    assert dfa.shared_dfa(ALL_BYTES) is first
+    monkeypatch.setattr(dfa, "RENEW_AT_PARTS", first.parts - 1)
+    second = dfa.shared_dfa(ALL_BYTES)
     assert second is not first
 
 
@@ -130,7 +130,7 @@ def test_each_of_many_opposites_is_met_with_the_others_before_all_of_them_are() 
     expr = free
     for word in words:
         expr = both(expr, complement(concat(free, literal(word), free)))
-    states = Lexicon(ALL_BYTES)
+    states = LexerDfa(ALL_BYTES)
     state = states.state(expr)
 
     def reached() -> bool:
@@ -153,12 +153,12 @@ def test_no_more_bodies_are_made_than_states_were_asked_for() -> None:
 
         return Rule("place", regular=True, inhabited=True, make=body)
 
-    lexicon = Lexicon(ALL_BYTES)
-    spread(lexicon, lexicon.state(place(0)), 20)
+    dfa = LexerDfa(ALL_BYTES)
+    spread(dfa, dfa.state(place(0)), 20)
     assert 1 <= len(made) <= 22
 
 
-def _reached(states: Lexicon, expr: Expr, members: "list[int]") -> list[int] | None:
+def _reached(states: LexerDfa, expr: Expr, members: "list[int]") -> list[int] | None:
     """The states that these bytes lead to, the first included; None if they are 512 or more."""
     found = [states.state(expr)]
     for here in found:
@@ -180,7 +180,7 @@ _PATTERNS = (
 def test_what_kernels_say_of_the_states_of_an_expression_is_so(pattern: str) -> None:
     words = gw.Vocabulary([*(bytes((b,)) for b in range(256)), b"<end>"], eos_ids={256})
     expr = gw.compile(gw.Regex(pattern), words)._expr
-    states, plain = Lexicon(ALL_BYTES), Lexicon(ALL_BYTES)
+    states, plain = LexerDfa(ALL_BYTES), LexerDfa(ALL_BYTES)
     every = _reached(plain, expr, [*range(256)])
     goes_on = every is not None and all(plain.first[state].any() for state in every)
     few = _reached(plain, expr, [byte for byte in range(0x20, 0x7F) if byte != 0x5C])
@@ -190,7 +190,7 @@ def test_what_kernels_say_of_the_states_of_an_expression_is_so(pattern: str) -> 
 
 
 def test_what_kernels_have_made_by_themselves_is_paid_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    made, states = list[int](), Lexicon(ALL_BYTES)
+    made, states = list[int](), LexerDfa(ALL_BYTES)
     state = states.state(concat(repeat(byte_set(b"abc")), literal("cab")))
     monkeypatch.setattr(fuel, "_SPARE", 0)
     with metered(made.append, fresh=True):
@@ -207,7 +207,7 @@ def test_what_kernels_have_made_by_themselves_is_paid_for(monkeypatch: pytest.Mo
 def test_one_record_more_than_nobody_pays_for_costs_one(monkeypatch: pytest.MonkeyPatch) -> None:
     spent = list[int]()
     for unpaid in (0, 3):
-        made, states = list[int](), Lexicon(ALL_BYTES)
+        made, states = list[int](), LexerDfa(ALL_BYTES)
         state = states.state(concat(repeat(byte_set(b"abc")), literal("cab")))
         monkeypatch.setattr(fuel, "_SPARE", unpaid)
         with metered(made.append, fresh=True):
@@ -217,7 +217,7 @@ def test_one_record_more_than_nobody_pays_for_costs_one(monkeypatch: pytest.Monk
 
 
 def test_searches_pay_for_what_they_do_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    made, states = list[int](), Lexicon(ALL_BYTES)
+    made, states = list[int](), LexerDfa(ALL_BYTES)
     expr = both(
         *(concat(repeat(byte_set(b"ab")), literal(b), repeat(byte_set(b"ab"), 6, 6)) for b in "ab")
     )
@@ -236,20 +236,20 @@ def test_the_shortest_text_is_the_one_that_a_search_finds(first: Expr, second: E
     for expr in (first, both(first, second), alt(both(first, complement(second)), second)):
         if not expr.regular or expr is EMPTY:
             continue
-        told, word = Lexicon(ALL_BYTES).shortest(expr)
+        told, word = LexerDfa(ALL_BYTES).shortest(expr)
         assert told
         assert word == Derivatives(expr).living.word(expr)
 
 
 def test_the_shortest_of_what_has_no_text_is_none() -> None:
-    assert Lexicon(ALL_BYTES).shortest(both(literal("ab"), literal("ac"))) == (True, None)
-    assert Lexicon(1 << ord("a")).shortest(literal("ab")) == (True, None)
+    assert LexerDfa(ALL_BYTES).shortest(both(literal("ab"), literal("ac"))) == (True, None)
+    assert LexerDfa(1 << ord("a")).shortest(literal("ab")) == (True, None)
 
 
 def test_what_is_wide_is_not_told() -> None:
     either = byte_set(b"ab")
     expr = concat(repeat(either), literal("a"), repeat(either, 15, 15), literal("c"))
-    assert Lexicon(ALL_BYTES).shortest(expr) == (False, None)
+    assert LexerDfa(ALL_BYTES).shortest(expr) == (False, None)
 
 
 def test_the_parts_of_a_meet_of_choices_are_read_side_by_side() -> None:
@@ -261,17 +261,17 @@ def test_the_parts_of_a_meet_of_choices_are_read_side_by_side() -> None:
         for end in ends
     ]
     never_one = reduce(both, choices)
-    assert Lexicon(ALL_BYTES).shortest(never_one) == (True, b"")
-    assert Lexicon(ALL_BYTES).shortest(both(never_one, alt(*ends))) == (True, None)
+    assert LexerDfa(ALL_BYTES).shortest(never_one) == (True, b"")
+    assert LexerDfa(ALL_BYTES).shortest(both(never_one, alt(*ends))) == (True, None)
     one = both(complement(never_one), both(anything, complement(ends[2])))
-    assert Lexicon(ALL_BYTES).shortest(one) == (True, b".json")
+    assert LexerDfa(ALL_BYTES).shortest(one) == (True, b".json")
 
 
 def test_what_takes_many_parts_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
     expr = both(literal("ab"), complement(literal("ac")))
-    assert Lexicon(ALL_BYTES).shortest(expr) == (True, b"ab")
-    monkeypatch.setattr(lexicon, "_MADE", -1)
-    assert Lexicon(ALL_BYTES).shortest(expr) == (False, None)
+    assert LexerDfa(ALL_BYTES).shortest(expr) == (True, b"ab")
+    monkeypatch.setattr(dfa, "_MADE", -1)
+    assert LexerDfa(ALL_BYTES).shortest(expr) == (False, None)
 
 
 def test_patterns_that_exclude_each_other_need_no_search(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -301,7 +301,7 @@ def test_a_mask_behind_many_counted_places_is_not_begun_anew_for_each_state(
     """Each of the places that a text may be at lacks the row of its state: 53 walks, 3 s of 48."""
     tokens = [bytes([byte]) for byte in range(256)] + [b"ab", b"abc, ", b"def"]
     constraint = gw.compile(gw.Regex("(?:[^,]{0,255},){9}[^,]{0,255}"), gw.Vocabulary(tokens, {0}))
-    network: Any = constraint._states._network  # pyright: ignore[reportAttributeAccessIssue]
+    pda: Any = constraint._states._pda  # pyright: ignore[reportAttributeAccessIssue]
     begun = 0
 
     def counted(*given: Any) -> int:
@@ -309,8 +309,8 @@ def test_a_mask_behind_many_counted_places_is_not_begun_anew_for_each_state(
         begun += 1
         return run(*given)
 
-    run = network._run
-    monkeypatch.setattr(network, "_run", counted)
+    run = pda._run
+    monkeypatch.setattr(pda, "_run", counted)
     state, most = constraint.start(), 0
     for token in (256, 258, 257, 258, 256, 258, 257, 256, 258, 258, 256):
         begun = 0
@@ -346,7 +346,7 @@ def test_what_may_be_passed_is_read_as_re_reads_it(seed: int) -> None:
 def test_characters_that_say_nothing_lead_back_however_many_bytes_they_have(pattern: str) -> None:
     """Behind é, 本 and all others that are like them there was another state of the same texts."""
     found = lower_search(parse_regex(pattern), partial(spell_character, plain=False))
-    states = Lexicon(ALL_BYTES)
+    states = LexerDfa(ALL_BYTES)
     state = states.state(concat(found, literal('"')))
 
     def after(text: str) -> int:
@@ -363,7 +363,7 @@ def test_characters_that_say_nothing_lead_back_however_many_bytes_they_have(patt
 
 def test_what_begins_alike_is_not_put_together_to_its_end_at_once() -> None:
     """Each letter that was read made a record for each that was left."""
-    states = Lexicon(ALL_BYTES)
+    states = LexerDfa(ALL_BYTES)
     state = states.state(lower_search(parse_regex("ab" * 1000 + "c")))
     before = int(states.records.context[record_layout.RECORDS])
     for letter in b"ab" * 20:
@@ -381,7 +381,7 @@ def test_states_of_many_parts_that_may_be_nothing_have_few_options(parts: list[s
         "y?": alt(EPSILON, literal("y")), "(ab)?": alt(EPSILON, literal("ab")),
         "c?": alt(EPSILON, literal("c")), "x*": repeat(literal("x")),
     }  # fmt: skip
-    states = Lexicon(ALL_BYTES)
+    states = LexerDfa(ALL_BYTES)
     spread(states, states.state(concat(*(optional[part] for part in parts * 200))), 12)
     made = states.records.context
     assert int(made[record_layout.PARTS]) < 3_000

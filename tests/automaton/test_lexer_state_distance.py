@@ -9,7 +9,7 @@ import pytest
 import guideway as gw
 from guideway.automaton import lexer_dfa as spans
 from guideway.automaton.kernels import layout as at
-from guideway.automaton.lexer_dfa import Lexicon, Spans
+from guideway.automaton.lexer_dfa import LexerDfa, Spans
 from guideway.automaton.token_tries import unpack
 from guideway.constraint.compiled import CompiledConstraint, DecodeState
 from random_walks import BYTES
@@ -35,27 +35,27 @@ BOUNDED: list[Any] = [
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_nearest_and_farthest_are_those_of_all_states(pattern: str) -> None:
     constraint = gw.compile(gw.Regex(pattern), BYTES)
-    lexicon = constraint._states.network.lexicon
-    start = lexicon.state(constraint._expr)
+    dfa = constraint._states.pda.dfa
+    start = dfa.state(constraint._expr)
     needed, todo = dict[int, int](), [(start, constraint.start())]
     for state, place in todo:  # which grows
         needed[state] = constraint.distance(place)
-        lexicon.expand(state)
+        dfa.expand(state)
         for token in unpack(constraint.mask(place)).tolist():
-            after = int(lexicon.rows[state][token]) if token < 256 else None
+            after = int(dfa.rows[state][token]) if token < 256 else None
             if after is not None and after not in needed:
                 needed[after] = 0
                 todo.append((after, constraint.advance(place, token)))
     first, then = Spans(), Spans()
-    assert {one: first.least(lexicon, one) for one in needed} == needed
-    assert then.farthest(lexicon, start) == max(needed.values())
-    assert {one: then.least(lexicon, one) for one in needed} == needed
-    assert {then.farthest(lexicon, one) for one in needed} == {max(needed.values())}
+    assert {one: first.least(dfa, one) for one in needed} == needed
+    assert then.farthest(dfa, start) == max(needed.values())
+    assert {one: then.least(dfa, one) for one in needed} == needed
+    assert {then.farthest(dfa, one) for one in needed} == {max(needed.values())}
 
 
 def bounded(constraint: CompiledConstraint, state: DecodeState) -> list[int]:
     """The node of counted characters that is being read; none may be on the stack."""
-    arena = state.network.arena
+    arena = state.pda.arena
     places = [] if state.ended else arena.configurations(state.macro)
     records = [arena.record(node) for node, stack in places if not stack]
     return records[0] if len(places) == len(records) == 1 else [at.NIL]
@@ -66,7 +66,7 @@ def bounded(constraint: CompiledConstraint, state: DecodeState) -> list[int]:
 def test_of_counted_characters_no_less_is_said_than_suffices(keywords: Any, most: int) -> None:
     source = gw.JsonSchema({"type": "string", **keywords}, whitespace="compact")
     constraint = gw.compile(source, BYTES)
-    lexicon, known = constraint._states.network.lexicon, Spans()
+    dfa, known = constraint._states.pda.dfa, Spans()
     met = [constraint.advance(constraint.start(), ord('"'))]
     for one in met:  # which grows
         for token in unpack(constraint.mask(one)).tolist():
@@ -74,10 +74,10 @@ def test_of_counted_characters_no_less_is_said_than_suffices(keywords: Any, most
             if bounded(constraint, after)[0] == at.BOUNDED and after not in met and len(met) < most:
                 met.append(after)
     assert bounded(constraint, met[0])[0] == at.BOUNDED
-    far = known.farthest_bounded(lexicon, bounded(constraint, met[0]))
+    far = known.farthest_bounded(dfa, bounded(constraint, met[0]))
     told = 0
     for one in met:
-        least = known.least_bounded(lexicon, bounded(constraint, one))
+        least = known.least_bounded(dfa, bounded(constraint, one))
         needed = constraint.distance(one)
         assert far is None or needed <= far
         assert least is None or needed <= least
@@ -100,26 +100,26 @@ def test_where_there_is_much_nothing_is_said(
     source = gw.JsonSchema({"type": "string", **keywords}, whitespace="compact")
     constraint = gw.compile(source, BYTES)
     start = constraint.advance(constraint.start(), ord('"'))
-    lexicon, record = constraint._states.network.lexicon, bounded(constraint, start)
-    assert Spans().farthest_bounded(lexicon, record) is not None
+    dfa, record = constraint._states.pda.dfa, bounded(constraint, start)
+    assert Spans().farthest_bounded(dfa, record) is not None
     monkeypatch.setattr(spans, limit, 0)
-    assert Spans().farthest_bounded(lexicon, record) is None
+    assert Spans().farthest_bounded(dfa, record) is None
 
 
 def test_what_takes_a_search_is_not_said(monkeypatch: pytest.MonkeyPatch) -> None:
     source = gw.JsonSchema({"type": "string", **BOUNDED[4]}, whitespace="compact")
     constraint = gw.compile(source, BYTES)
     start = constraint.advance(constraint.start(), ord('"'))
-    lexicon, record = constraint._states.network.lexicon, bounded(constraint, start)
+    dfa, record = constraint._states.pda.dfa, bounded(constraint, start)
     with monkeypatch.context() as patch:
-        patch.setattr(Lexicon, "expand", lambda *_, **__: False)
-        assert Spans().least(lexicon, record[1]) is None
-        assert Spans().farthest(lexicon, record[1]) is None
-        assert Spans().least_bounded(lexicon, record) is None
+        patch.setattr(LexerDfa, "expand", lambda *_, **__: False)
+        assert Spans().least(dfa, record[1]) is None
+        assert Spans().farthest(dfa, record[1]) is None
+        assert Spans().least_bounded(dfa, record) is None
     monkeypatch.setattr(Spans, "_padded", lambda *_: 30)
-    assert Spans().farthest_bounded(lexicon, record) is not None
+    assert Spans().farthest_bounded(dfa, record) is not None
     monkeypatch.setattr(spans, "_SPANS_MET", 0)
-    assert Spans().farthest_bounded(lexicon, record) is None
+    assert Spans().farthest_bounded(dfa, record) is None
 
 
 def test_where_a_state_hangs_on_a_text_that_nobody_kept_nothing_is_said() -> None:
@@ -138,11 +138,11 @@ def test_where_states_are_too_many_it_is_not_asked_again_soon(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     constraint, known = gw.compile(gw.Regex("(?:[ab]*a[ab]{8}c)+"), BYTES), Spans()
-    lexicon, asked = constraint._states.network.lexicon, list[int]()
-    start = lexicon.state(constraint._expr)
+    dfa, asked = constraint._states.pda.dfa, list[int]()
+    start = dfa.state(constraint._expr)
     monkeypatch.setattr(spans, "_BEHIND", 100)
-    assert known.farthest(lexicon, start) is None
-    behind = int(lexicon.rows[start][ord("a")])
+    assert known.farthest(dfa, start) is None
+    behind = int(dfa.rows[start][ord("a")])
     monkeypatch.setattr(Spans, "_reachable", lambda *_: asked.append(1) or ([], False))
-    assert known.farthest(lexicon, behind) is None
+    assert known.farthest(dfa, behind) is None
     assert not asked

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import guideway as gw
-from guideway.automaton import token_mask_cache as gallery
+from guideway.automaton import token_mask_cache as mask_cache
 from guideway.automaton import token_tries as exits
 from guideway.automaton.kernels import layout as at
 from guideway.automaton.states import States
-from guideway.automaton.token_tries import Forest, unpack
+from guideway.automaton.token_tries import TokenTries, unpack
 from guideway.language.derivative import Derivatives
 from lark_samples import Blocks, lowered
 from two_engines import compared
@@ -79,7 +79,7 @@ def test_a_mask_has_the_tokens_that_can_be_read(text, read, options):
         assert unpack(fast.mask(state)).tolist() == told_one_by_one(fast, state, vocabulary)
         state = fast.after(state, byte)
     assert state.accepts
-    assert fast._network.arena.context[at.OUTLOOKS] > 100
+    assert fast._pda.arena.context[at.OUTLOOKS] > 100
 
 
 @pytest.mark.untraced
@@ -99,39 +99,41 @@ def test_the_plain_engine_says_the_same(text, letters, options):
 def test_where_there_is_no_room_for_tries_masks_are_the_same(monkeypatch):
     vocabulary = cut(CALL, 500, 8)
     rows = list[np.ndarray]()
-    for most in (gallery.MOST_FIRST, 0):
-        monkeypatch.setattr(gallery, "MOST_FIRST", most)
-        gallery._galleries.clear()
+    for most in (mask_cache.MOST_FIRST, 0):
+        monkeypatch.setattr(mask_cache, "MOST_FIRST", most)
+        mask_cache._mask_caches.clear()
         fast = states_of(CALLS, vocabulary)
         state: Any = fast.start(b"")
         for byte in CALL[:24].encode():
             rows.append(fast.mask(state))
             state = fast.after(state, byte)
-    gallery._galleries.clear()
+    mask_cache._mask_caches.clear()
     half = len(rows) // 2
     assert all(np.array_equal(*pair) for pair in zip(rows[:half], rows[half:], strict=True))
 
 
 def test_a_trie_that_has_no_room_is_none(monkeypatch):
     vocabulary = cut(CALL, 50, 8)
-    made = gallery.Gallery(vocabulary, gallery.shared_gallery(vocabulary, _lexicon()).lexicon)
+    made = mask_cache.TokenMaskCache(
+        vocabulary, mask_cache.shared_mask_cache(vocabulary, _dfa()).dfa
+    )
     nodes = np.array([1, 2], np.int32)
     root = made.exits.planted(nodes)
     assert root > 0
     assert made.exits.planted(nodes) == root
     assert made.exits.planted(nodes, 1) is None
-    monkeypatch.setattr(Forest, "plant", lambda *_: None)
+    monkeypatch.setattr(TokenTries, "plant", lambda *_: None)
     assert made.exits.planted(nodes[:1]) is None
     monkeypatch.undo()
     monkeypatch.setattr(exits, "MOST_FIRST", 1)
     assert made.exits.planted(nodes[::-1].copy()) is None
 
 
-def _lexicon() -> Any:
-    from guideway.automaton.lexer_dfa import Lexicon
+def _dfa() -> Any:
+    from guideway.automaton.lexer_dfa import LexerDfa
     from guideway.language.expr import ALL_BYTES
 
-    return Lexicon(ALL_BYTES)
+    return LexerDfa(ALL_BYTES)
 
 
 def test_the_same_lexer_reads_on_all_stacks():
@@ -139,10 +141,10 @@ def test_the_same_lexer_reads_on_all_stacks():
     vocabulary = cut(CALL, 300, 6)
     fast = states_of(CALLS, vocabulary)
     state: Any = fast.start(b"")
-    outlooks = list[int]()
+    lexer_masks = list[int]()
     for depth in range(12):
         for byte in b"f(not a,":
             fast.mask(state)
             state = fast.after(state, byte)
-        outlooks.append(int(fast._network.arena.context[at.OUTLOOKS]))
-        assert depth < 4 or outlooks[depth] == outlooks[3]
+        lexer_masks.append(int(fast._pda.arena.context[at.OUTLOOKS]))
+        assert depth < 4 or lexer_masks[depth] == lexer_masks[3]

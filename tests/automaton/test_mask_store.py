@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import guideway as gw
-from guideway.automaton import token_mask_cache as shelf
-from guideway.automaton.lexer_dfa import shared_lexicon
-from guideway.automaton.token_mask_cache import Gallery, Shelf
+from guideway.automaton import token_mask_cache as mask_store
+from guideway.automaton.lexer_dfa import shared_dfa
+from guideway.automaton.token_mask_cache import MaskStore, TokenMaskCache
 
 TOKENS = [*(bytes((byte,)) for byte in range(256)), b"ab", b"ba", b"abc"]
 
@@ -38,7 +38,7 @@ def test_equal_masks_of_two_constraints_are_the_same_read_only_row() -> None:
 def test_rows_without_room_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     pattern, text = "(a|bb|[cd]e)*f", b"abbcedef"
     expected = [row.tolist() for row in masks(words("shelf-2"), pattern, text)]
-    monkeypatch.setattr(shelf, "_MOST_ROWS", 2)
+    monkeypatch.setattr(mask_store, "_MOST_ROWS", 2)
     vocabulary = words("shelf-3")
     for added in ("", "|g"):
         rows = masks(vocabulary, pattern + added, text)
@@ -46,20 +46,22 @@ def test_rows_without_room_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None
         assert not any(row.flags.writeable for row in rows)
 
 
-def test_a_shelf_that_is_full_is_left_to_those_who_use_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shelf, "_MOST_ROWS", 2)
+def test_a_mask_store_that_is_full_is_left_to_those_who_use_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(mask_store, "_MOST_ROWS", 2)
     vocabulary = words("shelf-4")
-    gallery = Gallery(vocabulary, shared_lexicon(vocabulary.spellable))
-    first = gallery.shelf()
-    row = np.zeros(gallery.words, np.uint32)
+    mask_cache = TokenMaskCache(vocabulary, shared_dfa(vocabulary.spellable))
+    first = mask_cache.mask_store()
+    row = np.zeros(mask_cache.words, np.uint32)
     assert first.put(row, 1) == 1
-    assert gallery.shelf() is first
+    assert mask_cache.mask_store() is first
     assert first.put(row + np.uint32(1), 2) == 0
-    assert gallery.shelf() is not first
+    assert mask_cache.mask_store() is not first
 
 
 def test_rows_of_one_hash_are_told_apart() -> None:
-    kept = Shelf(2)
+    kept = MaskStore(2)
     one, other = np.array([1, 2], np.uint32), np.array([3, 4], np.uint32)
     first, second = kept.put(one, 5), kept.put(other, 5)
     assert kept.rows[first].tolist() == [1, 2]

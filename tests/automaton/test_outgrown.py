@@ -1,4 +1,4 @@
-"""Networks that take too much are left behind; texts are read again in new ones."""
+"""Automata that take too much are left behind; texts are read again in new ones."""
 
 import gc
 import weakref
@@ -13,7 +13,7 @@ from guideway.language.derivative import Derivatives
 from guideway.language.expr import literal, repeat
 from two_engines import compared, vocabulary
 
-LEAST = gw.Budget(table_bytes=1)  # each text begins in a new network
+LEAST = gw.Budget(table_bytes=1)  # each text begins in a new automaton
 WORDS = gw.Vocabulary([b"a", b"b", b"ab", b"<end>"], eos_ids={3})
 INDENTED = """
 start: (NAME NEWLINE [INDENT start DEDENT])+
@@ -56,13 +56,13 @@ def test_a_way_is_gone_again_where_kernels_are_asked() -> None:
             assert fast.mask(at).tolist() == plain.mask(other).tolist()
 
 
-def test_a_state_that_is_held_stays_in_the_network_it_has() -> None:
+def test_a_state_that_is_held_stays_in_the_pda_it_has() -> None:
     expr = repeat(literal("ab"))
     kept = States(expr, Derivatives(expr, WORDS.spellable), WORDS, LEAST)
     held: Any = kept.after(kept.start(b""), 0)
-    network = held.network
-    assert kept.start(b"").network is not network
-    assert held.network is network is not None
+    pda = held.pda
+    assert kept.start(b"").pda is not pda
+    assert held.pda is pda is not None
     following = kept.after(held, 1)
     assert following is not None
     assert following.accepts
@@ -72,7 +72,7 @@ def test_what_was_left_behind_takes_no_memory() -> None:
     expr = repeat(literal("ab"))
     kept = States(expr, Derivatives(expr, WORDS.spellable), WORDS, LEAST)
     state: Any = kept.start(b"")
-    gone = [weakref.ref(state.network.arena)]
+    gone = [weakref.ref(state.pda.arena)]
     for token in (0, 1, 2):
         kept.mask(state)
         state = kept.after(state, token)

@@ -6,13 +6,13 @@ from itertools import product
 import pytest
 
 import guideway as gw
-from guideway.automaton import lexer_dfa as lexicon
+from guideway.automaton import lexer_dfa as dfa
 from guideway.automaton import lexer_dfa as literals
-from guideway.automaton.lexer_dfa import lexeme_of, shared_lexicon
+from guideway.automaton.lexer_dfa import lexeme_of, shared_dfa
 from guideway.automaton.plain_masks import Rows
-from guideway.automaton.pushdown_automaton import Network, new_network
+from guideway.automaton.pushdown_automaton import PushdownAutomaton, new_pda
 from guideway.automaton.states import States
-from guideway.automaton.token_mask_cache import shared_gallery
+from guideway.automaton.token_mask_cache import shared_mask_cache
 from guideway.automaton.token_tries import unpack
 from guideway.json_schema.spelling import spell_character
 from guideway.language.derivative import Derivatives
@@ -83,9 +83,9 @@ def test_items_that_end_where_a_search_tells_it_are_read_as_the_plain_engine_rea
 def test_strings_whose_parts_overlap_are_read_in_one_where_few_states_do(
     few: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    is_small = lexicon.Lexicon.is_small
-    monkeypatch.setattr(lexicon.Lexicon, "is_small", lambda own, e: few and is_small(own, e))
-    monkeypatch.setattr(lexicon, "_lexicons", {})
+    is_small = dfa.LexerDfa.is_small
+    monkeypatch.setattr(dfa.LexerDfa, "is_small", lambda own, e: few and is_small(own, e))
+    monkeypatch.setattr(dfa, "_dfas", {})
     letters, words = byte_set(b"().\\"), [*WORDS[:-1], b').."', b'(."', b"<end>"]
     string = concat(literal('"'), repeat(letters), literal("("), repeat(letters, 1), literal('"'))
     vocabulary = gw.Vocabulary(words, eos_ids={len(words) - 1})
@@ -110,7 +110,7 @@ def test_a_letter_is_read_with_those_that_are_repeated_behind_it(low: int, escap
     either = spell_character(((ord("("), ord(")")),), plain=False) if escaped else byte_set(b"()")
     again, end = repeat(byte_set(b"(.)"), low), literal("!")
     assert compared(concat(either, again, end), "(.)!", 5) > 2
-    tail, shared = concat(again, end), shared_lexicon(VOCABULARY.spellable)
+    tail, shared = concat(again, end), shared_dfa(VOCABULARY.spellable)
     for is_apart in (False, True):
         whole = (concat(either, tail), EPSILON) if not is_apart else (either, tail)
         assert lexeme_of(either, tail, shared, lambda _, apart=is_apart: apart) == whole
@@ -149,21 +149,21 @@ def test_captures_of_one_template_may_begin_differently() -> None:
     assert compared(expr, "xyzab,", 5) > 6
 
 
-def network(expr: Expr) -> Network:
+def pda(expr: Expr) -> PushdownAutomaton:
     machine = Derivatives(expr, VOCABULARY.spellable)
-    gallery = shared_gallery(VOCABULARY, shared_lexicon(VOCABULARY.spellable))
-    return new_network(expr, machine, gallery)
+    mask_cache = shared_mask_cache(VOCABULARY, shared_dfa(VOCABULARY.spellable))
+    return new_pda(expr, machine, mask_cache)
 
 
 def test_what_is_entered_is_translated_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = network(expr := literal("ab"))
-    translate, translated = Network._target, list[int]()
+    made = pda(expr := literal("ab"))
+    translate, translated = PushdownAutomaton._target, list[int]()
 
-    def target(self: Network, node: int) -> int:
+    def target(self: PushdownAutomaton, node: int) -> int:
         translated.append(node)
         return translate(self, node)
 
-    monkeypatch.setattr(Network, "_target", target)
+    monkeypatch.setattr(PushdownAutomaton, "_target", target)
     node = made.entered(expr)
     assert made.entered(expr) == node
     assert translated.count(node) == 1
@@ -171,7 +171,7 @@ def test_what_is_entered_is_translated_once(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_literals_longer_than_is_translated_at_once_are_read_whole() -> None:
     text = b"ab" * 5000
-    run = network(literal(text + b"c"))
+    run = pda(literal(text + b"c"))
     macro = run.enter(literal(text + b"c"))
     for byte in text:
         macro = run.read(macro, byte) >> 2

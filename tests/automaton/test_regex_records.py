@@ -8,11 +8,11 @@ from collections.abc import Callable
 import pytest
 
 import guideway as gw
-from guideway.automaton import lexer_dfa as lexicon
+from guideway.automaton import lexer_dfa as dfa
 from guideway.automaton import regex_records as records
 from guideway.automaton.kernels import record_layout as at
 from guideway.automaton.kernels.layout import ACCEPTS, GOES_ON
-from guideway.automaton.lexer_dfa import Lexicon
+from guideway.automaton.lexer_dfa import LexerDfa
 from guideway.language.derivative import Derivatives
 from guideway.language.expr import (
     ALL_BYTES,
@@ -59,7 +59,7 @@ def some_expression(rng: random.Random, depth: int) -> Expr:
     return rng.choices(shapes, [4, 4, 4, 2, 1])[0]()
 
 
-def compare(states: Lexicon, expr: Expr) -> None:
+def compare(states: LexerDfa, expr: Expr) -> None:
     """Walk both engines in lock-step."""
     machine = Derivatives(EMPTY, states.spellable)
     seen = {(states.state(expr), expr)}
@@ -85,7 +85,7 @@ def compare(states: Lexicon, expr: Expr) -> None:
 @pytest.mark.parametrize("seed", range(8))
 def test_rows_of_any_expression_are_those_of_the_plain_engine(seed: int, spellable: int) -> None:
     rng = random.Random(seed)
-    states, machine = Lexicon(spellable), Derivatives(EMPTY, spellable)
+    states, machine = LexerDfa(spellable), Derivatives(EMPTY, spellable)
     for _ in range(30):
         expr = some_expression(rng, 4)
         if machine.alive(expr):
@@ -108,7 +108,7 @@ def longest(machine: Derivatives, expr: Expr) -> float:
 @pytest.mark.untraced
 def test_no_text_has_fewer_or_more_bytes_than_its_record_says() -> None:
     """Where several meet, the most that one of them needs: a guess adds them up."""
-    rng, states, machine = random.Random(4), Lexicon(ALL_BYTES), Derivatives(EMPTY, ALL_BYTES)
+    rng, states, machine = random.Random(4), LexerDfa(ALL_BYTES), Derivatives(EMPTY, ALL_BYTES)
     told = [0, 0]
     for _ in range(300):
         expr = some_expression(rng, 3)
@@ -131,7 +131,7 @@ def test_no_text_has_fewer_or_more_bytes_than_its_record_says() -> None:
 def test_the_most_characters_are_counted_by_the_bytes_that_begin_them(
     pattern: str, most: int
 ) -> None:
-    states = Lexicon(ALL_BYTES)
+    states = LexerDfa(ALL_BYTES)
     assert states.most(states.state(lower_regex(parse_regex(pattern, "ecma")))) == most
 
 
@@ -156,10 +156,10 @@ def test_the_most_characters_are_counted_by_the_bytes_that_begin_them(
 def test_rows_of_texts_in_json_are_those_of_the_plain_engine(
     schema: dict[str, object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lexicon, "_lexicons", {})
+    monkeypatch.setattr(dfa, "_dfas", {})
     constraint = gw.compile(gw.JsonSchema(schema, formats="strict"), WORDS)
     constraint.mask(constraint.start())
-    states = lexicon.shared_lexicon(WORDS.spellable)
+    states = dfa.shared_dfa(WORDS.spellable)
     asked = list(states._states)
     assert asked
     for expr in asked:
@@ -177,7 +177,7 @@ def test_rows_of_texts_in_json_are_those_of_the_plain_engine(
     ],
 )
 def test_counts_within_counts_are_read_as_python_reads_them(pattern: str) -> None:
-    rng, states = random.Random(pattern), Lexicon(ALL_BYTES)
+    rng, states = random.Random(pattern), LexerDfa(ALL_BYTES)
     start = states.state(gw.compile(gw.Regex(pattern), WORDS)._expr)
     for _ in range(60):
         text = "".join(rng.choices("aabbc", k=rng.randint(0, 24)))
@@ -193,7 +193,7 @@ def test_counts_within_counts_are_read_as_python_reads_them(pattern: str) -> Non
 
 @pytest.mark.parametrize("spellable", [ALL_BYTES, FEW])
 def test_alive_is_what_the_plain_engine_calls_so(spellable: int) -> None:
-    rng, states, machine = random.Random(1), Lexicon(spellable), Derivatives(EMPTY, spellable)
+    rng, states, machine = random.Random(1), LexerDfa(spellable), Derivatives(EMPTY, spellable)
     for _ in range(150):
         expr = both(some_expression(rng, 3), some_expression(rng, 3))
         assert states.alive(expr) is machine.alive(expr)
@@ -208,7 +208,7 @@ def test_as_many_states_are_made_as_the_plain_engine_has() -> None:
         fresh = {target for _, target in machine.arcs(todo.pop())} - seen
         seen |= fresh
         todo.extend(fresh)
-    states = Lexicon(ALL_BYTES)
+    states = LexerDfa(ALL_BYTES)
     spread(states, states.state(expr), 10_000)
     assert len(states) <= 1.2 * len(seen) + 2
 
@@ -222,7 +222,7 @@ def test_rules_are_entered_when_they_are_reached(spellable: int) -> None:
         return alt(literal("b"), concat(literal("a"), rule), concat(literal("c"), rule))
 
     rule = Rule("as and cs, then b", regular=True, inhabited=True, make=body)
-    states = Lexicon(spellable)
+    states = LexerDfa(spellable)
     states.state(concat(literal("x"), rule))
     assert not made
     compare(states, alt(concat(literal("x"), rule), concat(both(ANYTHING, literal("y")), rule)))
@@ -233,27 +233,27 @@ def test_rules_are_entered_when_they_are_reached(spellable: int) -> None:
 
 
 def test_a_count_that_nobody_can_reach_is_a_count() -> None:
-    compare(Lexicon(ALL_BYTES), concat(repeat(literal("ab"), 10**30, 10**40), literal("c")))
-    compare(Lexicon(ALL_BYTES), repeat(alt(literal("ab"), literal("b")), 3, 10**30))
+    compare(LexerDfa(ALL_BYTES), concat(repeat(literal("ab"), 10**30, 10**40), literal("c")))
+    compare(LexerDfa(ALL_BYTES), repeat(alt(literal("ab"), literal("b")), 3, 10**30))
 
 
 def test_work_goes_on_where_it_was_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
     expr = both(repeat(byte_set(b"abc")), complement(concat(ANYTHING, literal("abcab"), ANYTHING)))
     monkeypatch.setattr(records, "EFFORT", 2)
-    compare(Lexicon(ALL_BYTES), concat(expr, literal("d")))
+    compare(LexerDfa(ALL_BYTES), concat(expr, literal("d")))
 
 
 def test_more_parts_than_there_is_room_for_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(records, "MOST_RECORDS", 1024)
-    states = Lexicon(ALL_BYTES)
+    states = LexerDfa(ALL_BYTES)
     with pytest.raises(gw.LimitError, match="more than 1024 parts of regular languages") as caught:
         states.state(literal("abcdefgh" * 300))
     assert caught.value.limit == "lexical records"
 
 
 def test_memory_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lexicon, "MOST_STATES", 64)
-    states = Lexicon(ALL_BYTES)
+    monkeypatch.setattr(dfa, "MOST_STATES", 64)
+    states = LexerDfa(ALL_BYTES)
     before, parts = states.nbytes, states.parts
     spread(states, states.state(literal("ab")), 5)
     made = 128 * (states.parts - parts)
@@ -269,7 +269,7 @@ def test_running_out_of_room_anywhere_changes_nothing(
     tables = records._TABLES.items()
     small = {count: (rng.choice([4, 8, 16, 64]), arrays) for count, (_, arrays) in tables}
     monkeypatch.setattr(records, "_TABLES", small)
-    states, machine = Lexicon(ALL_BYTES), Derivatives(EMPTY, ALL_BYTES)
+    states, machine = LexerDfa(ALL_BYTES), Derivatives(EMPTY, ALL_BYTES)
     words = [bytes(rng.choices(b"abcde", k=rng.randint(1, 9))) for _ in range(400)]
     counts = [
         concat(repeat(byte_set(b"ab"), i % 7, i % 7 + 3), literal(w)) for i, w in enumerate(words)

@@ -1,4 +1,4 @@
-"""What networks begin with changes no mask, and is theirs alone."""
+"""What automata begin with changes no mask, and is theirs alone."""
 
 import json
 from typing import Any
@@ -8,10 +8,10 @@ import pytest
 import guideway as gw
 from guideway.automaton.arena import Arena, Plan
 from guideway.automaton.kernels import layout as at
-from guideway.automaton.lexer_dfa import Lexicon, shared_lexicon
+from guideway.automaton.lexer_dfa import LexerDfa, shared_dfa
 from guideway.automaton.lookahead_emptiness import Known
-from guideway.automaton.pushdown_automaton import Network, Seed, new_network
-from guideway.automaton.token_mask_cache import Gallery, shared_gallery
+from guideway.automaton.pushdown_automaton import PushdownAutomaton, Seed, new_pda
+from guideway.automaton.token_mask_cache import TokenMaskCache, shared_mask_cache
 from guideway.json_schema.lowering import lower_json_schema
 from guideway.language.derivative import Derivatives
 from guideway.language.expr import literal
@@ -29,12 +29,12 @@ CASES: list[tuple[Any, Any]] = [
 
 
 @pytest.mark.parametrize(("schema", "value"), CASES)
-def test_masks_are_those_of_a_network_that_begins_with_nothing(schema: Any, value: Any) -> None:
-    gallery = shared_gallery(VOCABULARY, shared_lexicon(VOCABULARY.spellable))
+def test_masks_are_those_of_a_pda_that_begins_with_nothing(schema: Any, value: Any) -> None:
+    mask_cache = shared_mask_cache(VOCABULARY, shared_dfa(VOCABULARY.spellable))
     expr = lower_json_schema(gw.JsonSchema(schema))
     machine = Derivatives(expr)
-    begun = new_network(expr, machine, gallery)
-    bare = Network(expr, machine, gallery, Seed.bare(gallery))
+    begun = new_pda(expr, machine, mask_cache)
+    bare = PushdownAutomaton(expr, machine, mask_cache, Seed.bare(mask_cache))
     macros = [begun.enter(expr), bare.enter(expr)]
     for byte in json.dumps(value, ensure_ascii=False).encode():
         rows = [run.fill(macro)[0] for run, macro in zip((begun, bare), macros, strict=True)]
@@ -45,7 +45,7 @@ def test_masks_are_those_of_a_network_that_begins_with_nothing(schema: Any, valu
         assert all(macros)
 
 
-def test_what_a_network_gets_to_know_its_seed_does_not() -> None:
+def test_what_a_pda_gets_to_know_its_seed_does_not() -> None:
     one, two = literal("one"), literal("two")
     seed = Known()
     assert seed.named(one) == (0, 0)
@@ -56,18 +56,18 @@ def test_what_a_network_gets_to_know_its_seed_does_not() -> None:
     assert (known.exprs, known.nodes) == ([one, two], {two: 8})
 
 
-def test_a_shelf_that_is_full_is_not_begun_with() -> None:
-    gallery = Gallery(VOCABULARY, Lexicon(VOCABULARY.spellable))
+def test_a_mask_store_that_is_full_is_not_begun_with() -> None:
+    mask_cache = TokenMaskCache(VOCABULARY, LexerDfa(VOCABULARY.spellable))
     expr = lower_json_schema(gw.JsonSchema(True))
-    first, second = (new_network(expr, Derivatives(expr), gallery) for _ in range(2))
-    gallery.shelf().full = True
-    third = new_network(expr, Derivatives(expr), gallery)
-    shelves = [network.arena.context[at.SHELF] for network in (first, second, third)]
-    assert shelves[0] == shelves[1] != shelves[2]
+    first, second = (new_pda(expr, Derivatives(expr), mask_cache) for _ in range(2))
+    mask_cache.mask_store().full = True
+    third = new_pda(expr, Derivatives(expr), mask_cache)
+    mask_stores = [pda.arena.context[at.SHELF] for pda in (first, second, third)]
+    assert mask_stores[0] == mask_stores[1] != mask_stores[2]
 
 
 def test_arenas_that_begin_alike_go_on_apart() -> None:
-    empty = Plan.empty(Gallery(VOCABULARY, Lexicon(VOCABULARY.spellable)))
+    empty = Plan.empty(TokenMaskCache(VOCABULARY, LexerDfa(VOCABULARY.spellable)))
     first = Arena(empty)
     texts = [bytes((byte,)) * 7 for byte in range(100)]
     literals = [first.make(at.LITERAL, first.pool(text), len(text), 0) for text in texts]
@@ -86,14 +86,18 @@ def test_arenas_that_begin_alike_go_on_apart() -> None:
     assert Arena(empty).make(at.DEAD) == 0
 
 
-def test_what_is_begun_with_beside_a_new_shelf_is_not_made_anew() -> None:
-    gallery = Gallery(VOCABULARY, Lexicon(VOCABULARY.spellable))
-    expr, before, seed = lower_json_schema(gw.JsonSchema(True)), gallery.shelf(), Seed.bare(gallery)
+def test_what_is_begun_with_beside_a_new_mask_store_is_not_made_anew() -> None:
+    mask_cache = TokenMaskCache(VOCABULARY, LexerDfa(VOCABULARY.spellable))
+    expr, before, seed = (
+        lower_json_schema(gw.JsonSchema(True)),
+        mask_cache.mask_store(),
+        Seed.bare(mask_cache),
+    )
     before.full = True
-    after = seed.beside(gallery.shelf())
+    after = seed.beside(mask_cache.mask_store())
     assert (after.known, after.plan.image) == (seed.known, seed.plan.image)
-    networks = [Network(expr, Derivatives(expr), gallery, one) for one in (seed, after)]
-    rows = [network.fill(network.enter(expr))[0] for network in networks]
+    pdas = [PushdownAutomaton(expr, Derivatives(expr), mask_cache, one) for one in (seed, after)]
+    rows = [pda.fill(pda.enter(expr))[0] for pda in pdas]
     assert rows[0].tolist() == rows[1].tolist()
-    assert not any(row is rows[0] for row in after.shelf.rows)
-    assert any(row is rows[1] for row in after.shelf.rows)
+    assert not any(row is rows[0] for row in after.mask_store.rows)
+    assert any(row is rows[1] for row in after.mask_store.rows)

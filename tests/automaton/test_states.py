@@ -5,13 +5,13 @@ from collections.abc import Iterable
 import pytest
 
 import guideway as gw
-from guideway.automaton import lexer_dfa as lexicon
-from guideway.automaton import pushdown_automaton as networks
+from guideway.automaton import lexer_dfa as dfa
+from guideway.automaton import pushdown_automaton as pdas
 from guideway.automaton import regex_records as records
 from guideway.automaton import states
-from guideway.automaton.pushdown_automaton import Network
+from guideway.automaton.pushdown_automaton import PushdownAutomaton
 from guideway.automaton.states import States
-from guideway.automaton.token_mask_cache import Shelf
+from guideway.automaton.token_mask_cache import MaskStore
 from guideway.automaton.token_tries import unpack
 from guideway.constraint.lowering import lower_source
 from guideway.language.derivative import Derivatives
@@ -41,7 +41,7 @@ def test_a_token_that_is_taken_again_leads_to_the_same_state() -> None:
 
 
 def test_masks_that_are_asked_for_again_are_forgotten_last(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Shelf, "put", lambda *_: 0)
+    monkeypatch.setattr(MaskStore, "put", lambda *_: 0)
     expr = repeat(literal("abba"))
     words = gw.Vocabulary([b"a", b"b", b"abb", b"<end>"], eos_ids={3})
     states = States(expr, Derivatives(expr, words.spellable), words, gw.Budget(rows=1))
@@ -58,7 +58,7 @@ def test_masks_that_are_asked_for_again_are_forgotten_last(monkeypatch: pytest.M
     assert second.row is not None
 
 
-def test_a_network_that_is_too_large_is_left_to_the_states_that_use_it() -> None:
+def test_a_pda_that_is_too_large_is_left_to_the_states_that_use_it() -> None:
     small = gw.compile(gw.Regex("(ab)+"), CLOSED, budget=gw.Budget(table_bytes=1))
     first, second = small.start(), small.start()
     assert first is not second
@@ -102,9 +102,9 @@ def test_captures_within_captures_are_read_exactly(schema, text, monkeypatch) ->
 
 
 @pytest.mark.parametrize(
-    ("owner", "step"), [(States, "_filled"), (States, "_after"), (Network, "enter")]
+    ("owner", "step"), [(States, "_filled"), (States, "_after"), (PushdownAutomaton, "enter")]
 )
-def test_a_state_goes_on_in_a_new_network_where_the_old_one_is_full(
+def test_a_state_goes_on_in_a_new_pda_where_the_old_one_is_full(
     owner: type, step: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     constraint = gw.compile(gw.Regex("(ab|c)*d"), BYTES)
@@ -133,7 +133,7 @@ def test_without_fuel_nothing_goes_on_in_another_way(monkeypatch: pytest.MonkeyP
     gw.clear_cache()
     constraint = gw.compile(gw.Regex("(ab|c)*d"), BYTES)
     with monkeypatch.context() as patched:
-        patched.setattr(Network, "enter", spent)
+        patched.setattr(PushdownAutomaton, "enter", spent)
         with pytest.raises(gw.LimitError, match="no fuel"):
             constraint.start()
     state = constraint.start()
@@ -161,8 +161,8 @@ def test_where_nothing_has_room_the_plain_engine_reads_on(
     fresh = gw.compile(source, BYTES)
     state = fresh.start() if begun else None
     for asked in ("run", "read", "fill"):
-        monkeypatch.setattr(Network, asked, full)
-    monkeypatch.setattr(lexicon.Lexicon, "alive", full)
+        monkeypatch.setattr(PushdownAutomaton, asked, full)
+    monkeypatch.setattr(dfa.LexerDfa, "alive", full)
     state = state or fresh.start()
     if masked:
         assert fresh.mask(state).tolist() == expected[0]
@@ -177,13 +177,13 @@ def test_where_nothing_has_room_the_plain_engine_reads_on(
 def test_a_text_goes_on_where_what_all_constraints_share_is_full(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(lexicon, "_lexicons", {})
+    monkeypatch.setattr(dfa, "_dfas", {})
     monkeypatch.setattr(records, "MOST_RECORDS", 1024)
-    monkeypatch.setattr(lexicon, "RENEW_AT_PARTS", 512)
+    monkeypatch.setattr(dfa, "RENEW_AT_PARTS", 512)
     words = [f"{'abcdefgh'[i % 8]}{i:03}" for i in range(280)]
     pattern = "".join(f"(?:{word}|[x-z]{{1,3}}{word}q*)-" for word in words)
     constraint = gw.compile(gw.Regex(pattern), BYTES)
-    first = lexicon.shared_lexicon(BYTES.spellable)
+    first = dfa.shared_dfa(BYTES.spellable)
     plain = Derivatives(constraint._expr, BYTES.spellable)
     rest, state = constraint._expr, constraint.start()
     for byte in "".join(f"{word}-" for word in words).encode():
@@ -192,42 +192,42 @@ def test_a_text_goes_on_where_what_all_constraints_share_is_full(
         assert allowed == {b for b in range(256) if any(each >> b & 1 for each, _ in arcs)}
         state, rest = constraint.advance(state, byte), plain._derive(rest, byte)
     assert constraint.accepts(state)
-    assert lexicon.shared_lexicon(BYTES.spellable) is not first
+    assert dfa.shared_dfa(BYTES.spellable) is not first
 
 
 @pytest.mark.parametrize("letters", [range(256), b"abxy"])
-def test_who_fills_a_lexicon_makes_what_the_next_constraint_begins_with(
+def test_who_fills_a_dfa_makes_what_the_next_constraint_begins_with(
     monkeypatch: pytest.MonkeyPatch, letters: Iterable[int]
 ) -> None:
     vocabulary = gw.Vocabulary([bytes((letter,)) for letter in letters])
-    monkeypatch.setattr(lexicon, "_lexicons", {})
+    monkeypatch.setattr(dfa, "_dfas", {})
     constraint = gw.compile(gw.Regex("[ab]{3}|xy*"), vocabulary)
-    first = lexicon.shared_lexicon(vocabulary.spellable)
-    monkeypatch.setattr(lexicon, "RENEW_AT_PARTS", 0)
+    first = dfa.shared_dfa(vocabulary.spellable)
+    monkeypatch.setattr(dfa, "RENEW_AT_PARTS", 0)
     state = constraint.start()
     row = constraint.mask(state).tolist()
-    following = lexicon._lexicons[vocabulary.spellable]
+    following = dfa._dfas[vocabulary.spellable]
     assert following is not first
     assert not first.outgrown
-    begun = [gallery for gallery in networks._seeds if gallery.lexicon is following]
+    begun = [mask_cache for mask_cache in pdas._seeds if mask_cache.dfa is following]
     assert len(begun) == (vocabulary.spellable == ALL_BYTES)
     assert constraint.mask(state).tolist() == row
     assert constraint.advance(state, [*letters].index(ord("x")))
 
 
 @pytest.mark.parametrize("large", [False, True])
-def test_a_source_that_is_refused_leaves_no_full_lexicon_behind(
+def test_a_source_that_is_refused_leaves_no_full_dfa_behind(
     monkeypatch: pytest.MonkeyPatch, large: bool
 ) -> None:
     vocabulary = gw.Vocabulary([bytes((letter,)) for letter in range(256)])
-    monkeypatch.setattr(lexicon, "_lexicons", {})
+    monkeypatch.setattr(dfa, "_dfas", {})
     constraint = gw.compile(gw.Regex(f"x{large:b}[cd]{{3}}|zy*"), vocabulary)
     assert constraint.mask(constraint.start()).any()
-    first = lexicon.shared_lexicon(vocabulary.spellable)
-    monkeypatch.setattr(lexicon, "RENEW_AT_PARTS", 0 if large else 1 << 19)
+    first = dfa.shared_dfa(vocabulary.spellable)
+    monkeypatch.setattr(dfa, "RENEW_AT_PARTS", 0 if large else 1 << 19)
     with pytest.raises(gw.UnsatisfiableError):
         gw.compile(gw.Regex("(?=ab)ac"), vocabulary)
-    following = lexicon._lexicons[vocabulary.spellable]
+    following = dfa._dfas[vocabulary.spellable]
     assert (following is not first) is large
 
 

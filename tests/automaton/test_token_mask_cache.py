@@ -1,4 +1,4 @@
-"""Pictures are made once, and say the same as a row or as a list."""
+"""State masks are made once, and say the same as a row or as a list."""
 
 import gc
 import itertools
@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import guideway as gw
-from guideway.automaton import token_mask_cache as gallery
+from guideway.automaton import token_mask_cache as mask_cache
+from guideway.automaton import token_tries
 from guideway.automaton import token_tries as exits
-from guideway.automaton import token_tries as forest
 from guideway.automaton.kernels import layout as at
-from guideway.automaton.kernels.entry import draw_picture
-from guideway.automaton.lexer_dfa import Lexicon
-from guideway.automaton.token_mask_cache import Gallery
+from guideway.automaton.kernels.entry import draw_state_mask
+from guideway.automaton.lexer_dfa import LexerDfa
+from guideway.automaton.token_mask_cache import TokenMaskCache
 from guideway.automaton.token_tries import unpack
 from guideway.constraint.compile import remembered
 from guideway.constraint.compiled import CompiledConstraint
@@ -26,8 +26,8 @@ WORDS = [*(bytes((b,)) for b in range(256)), b"aa", b"ab", b"ac", b"aab", b"<end
 
 @pytest.fixture(autouse=True)
 def _drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However little is below a node, a picture of it is made."""
-    monkeypatch.setattr(gallery, "SCRAP", 0)
+    """However little is below a node, a state mask of it is made."""
+    monkeypatch.setattr(mask_cache, "SCRAP", 0)
 
 
 def vocabulary() -> gw.Vocabulary:
@@ -35,39 +35,43 @@ def vocabulary() -> gw.Vocabulary:
 
 
 def test_of_no_nodes_there_is_no_trie() -> None:
-    planted = forest.Forest(vocabulary().flat_trie, 9)
+    planted = token_tries.TokenTries(vocabulary().flat_trie, 9)
     assert planted.plant(np.zeros(at.CONTEXT_SIZE, np.int64), np.empty(0, np.int32)) == 0
 
 
-def test_pictures_that_are_asked_for_twice_are_made_once() -> None:
+def test_state_masks_that_are_asked_for_twice_are_made_once() -> None:
     words = vocabulary()
-    states = Lexicon(words.spellable)
-    pictures = Gallery(words, states)
+    states = LexerDfa(words.spellable)
+    state_masks = TokenMaskCache(words, states)
     state = states.state(repeat(byte_set(b"ab")))
-    pictures.make(state)
-    pictures.make_counted(state)
-    made = pictures.picture_at[state], pictures.count_at[state], pictures.nbytes
-    pictures.make(state)
-    pictures.make_counted(state)
-    assert (pictures.picture_at[state], pictures.count_at[state], pictures.nbytes) == made
+    state_masks.make(state)
+    state_masks.make_counted(state)
+    made = state_masks.state_mask_at[state], state_masks.count_at[state], state_masks.nbytes
+    state_masks.make(state)
+    state_masks.make_counted(state)
+    assert (
+        state_masks.state_mask_at[state],
+        state_masks.count_at[state],
+        state_masks.nbytes,
+    ) == made
     assert made[0] != made[1]
 
 
 @pytest.mark.parametrize("few", [0, 1000])
-def test_a_picture_has_the_tokens_that_its_state_reads(
+def test_a_state_mask_has_the_tokens_that_its_state_reads(
     few: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gallery, "_FEW", few)
+    monkeypatch.setattr(mask_cache, "_FEW", few)
     words = vocabulary()
-    states = Lexicon(words.spellable)
-    pictures = Gallery(words, states)
+    states = LexerDfa(words.spellable)
+    state_masks = TokenMaskCache(words, states)
     state = states.state(repeat(byte_set(b"ab")))
-    pictures.make(state)
-    fields = pictures.pictures[pictures.picture_at[state]]
+    state_masks.make(state)
+    fields = state_masks.state_masks[state_masks.state_mask_at[state]]
     if few:
-        tokens = sorted(pictures.listed[fields[at.P_LISTED] : fields[at.P_LISTED + 1]].tolist())
+        tokens = sorted(state_masks.listed[fields[at.P_LISTED] : fields[at.P_LISTED + 1]].tolist())
     else:
-        tokens = unpack(pictures.base[fields[at.P_BASE]]).tolist()
+        tokens = unpack(state_masks.base[fields[at.P_BASE]]).tolist()
     assert tokens == [t for t, word in enumerate(WORDS) if word and set(word) <= set(b"ab")]
 
 
@@ -82,28 +86,28 @@ def test_a_row_has_all_tokens_but_those_in_holes(seed: int) -> None:
     ]
     size = len(every)
     words = gw.Vocabulary([*every, b"<end>"], eos_ids={size})
-    pictures = Gallery(words, Lexicon(words.spellable))
+    state_masks = TokenMaskCache(words, LexerDfa(words.spellable))
     edges = sorted(dice.sample(range(size + 1), 2 * dice.randrange(40)))
     edges += [size - 1, size] if dice.random() < 0.5 and (not edges or edges[-1] < size - 1) else []
-    row = np.zeros(pictures.words, np.uint32)
-    draw_picture(pictures._context, np.array(edges, np.int32), row)
-    listed = pictures.forest._ids[:size].tolist()
+    row = np.zeros(state_masks.words, np.uint32)
+    draw_state_mask(state_masks._context, np.array(edges, np.int32), row)
+    listed = state_masks.token_tries._ids[:size].tolist()
     holes = {place for a, b in zip(edges[::2], edges[1::2], strict=True) for place in range(a, b)}
     assert unpack(row).tolist() == sorted(t for place, t in enumerate(listed) if place not in holes)
 
 
-def test_pictures_without_room_are_not_made_and_not_asked_for_again(
+def test_state_masks_without_room_are_not_made_and_not_asked_for_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(gallery, "MOST_PICTURES", 1)
+    monkeypatch.setattr(mask_cache, "MOST_PICTURES", 1)
     words = vocabulary()
-    states = Lexicon(words.spellable)
-    pictures = Gallery(words, states)
+    states = LexerDfa(words.spellable)
+    state_masks = TokenMaskCache(words, states)
     state = states.state(repeat(byte_set(b"ab")))
-    pictures.make(state)
-    pictures.make_counted(state)
-    assert pictures.picture_at[state] == pictures.count_at[state] == at.NO_PICTURE
-    assert pictures.nbytes == 0
+    state_masks.make(state)
+    state_masks.make_counted(state)
+    assert state_masks.state_mask_at[state] == state_masks.count_at[state] == at.NO_PICTURE
+    assert state_masks.nbytes == 0
 
 
 _NUMBERS = itertools.count()
@@ -111,14 +115,14 @@ _NUMBERS = itertools.count()
 
 def _wide(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every trie of exits be one that is made when it is asked for."""
-    monkeypatch.setattr(gallery, "_NARROW", 0)
+    monkeypatch.setattr(mask_cache, "_NARROW", 0)
 
 
 AFTER = [b"ac", b"abac", b"c", b"aacab", b"ab", b"abc"]
 
 
 def _words(extra: list[bytes]) -> gw.Vocabulary:
-    """Another vocabulary each time, so that it has a gallery with the limits that a test sets."""
+    """Another vocabulary each time, for a mask cache with the limits that a test sets."""
     tokens = [*(bytes((b,)) for b in range(256)), *extra, b"\xfe%d" % next(_NUMBERS), b"<end>"]
     return gw.Vocabulary(tokens, eos_ids={len(tokens) - 1})
 
@@ -146,96 +150,101 @@ LIMITS = ["_ALL_WIDE", "_MOST_EXITS", "MOST_PICTURES", "MOST_ROWS", "_MOST"]
 @pytest.mark.parametrize("limit", LIMITS)
 @pytest.mark.parametrize("room", [1, 2])
 @pytest.mark.parametrize("pattern", ["[ab]*c[ab]?d?", "[ab]*c[ab]*c[ab]?", "(?:[ab]c){2,9}[cd]?"])
-def test_where_there_is_no_room_for_pictures_masks_are_the_same(
+def test_where_there_is_no_room_for_state_masks_masks_are_the_same(
     pattern: str, room: int, limit: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     words = [*AFTER, b"acc", b"bcad", b"bcda", b"acbca", b"bcac", b"acbcd", b"acbcacd"]
     expected = set(_allowed(_words(words), pattern))
     _wide(monkeypatch)
-    monkeypatch.setattr(gallery, "_FEW", 0)
-    monkeypatch.setattr(exits if limit == "_MOST" else gallery, limit, room)
+    monkeypatch.setattr(mask_cache, "_FEW", 0)
+    monkeypatch.setattr(exits if limit == "_MOST" else mask_cache, limit, room)
     assert set(_allowed(_words(words), pattern)) == expected
 
 
-def test_pictures_of_what_is_left_of_tokens_are_no_longer_made_when_their_table_is_full(
+def test_state_masks_of_what_is_left_of_tokens_are_no_longer_made_when_their_table_is_full(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     words = [*AFTER, b"acc", b"bcad", b"bcda"]
     expected = set(_allowed(_words(words)))
-    monkeypatch.setattr(gallery, "MOST_NOTED", 1)
+    monkeypatch.setattr(mask_cache, "MOST_NOTED", 1)
     assert set(_allowed(_words(words))) == expected
 
 
-def test_galleries_count_the_memory_of_what_is_used() -> None:
+def test_mask_caches_count_the_memory_of_what_is_used() -> None:
     words = _words([*AFTER, b"bcad"])
     _allowed(words)
     assert gw.cache_info().state_bytes > 0
 
 
-def test_galleries_over_a_new_lexicon_have_the_tries_of_those_before(
+def test_mask_caches_over_a_new_dfa_have_the_tries_of_those_before(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     words = gw.Vocabulary([*WORDS, b"abb"], eos_ids={len(WORDS) - 1})
-    first = gallery.shared_gallery(words, Lexicon(words.spellable))
-    state = first.lexicon.state(concat(literal("a"), repeat(byte_set(b"b"), 1)))
+    first = mask_cache.shared_mask_cache(words, LexerDfa(words.spellable))
+    state = first.dfa.state(concat(literal("a"), repeat(byte_set(b"b"), 1)))
     first.make(state)
-    again = gallery.shared_gallery(words, Lexicon(words.spellable))
+    again = mask_cache.shared_mask_cache(words, LexerDfa(words.spellable))
     assert again is not first
-    assert again.forest is first.forest
-    alone = Gallery(words, Lexicon(words.spellable))
+    assert again.token_tries is first.token_tries
+    alone = TokenMaskCache(words, LexerDfa(words.spellable))
     rows = list[list[int]]()
-    for pictures in (again, alone):
-        state = pictures.lexicon.state(concat(literal("a"), repeat(byte_set(b"b"), 1)))
-        pictures.make(state)
-        fields = pictures.pictures[pictures.picture_at[state]]
-        rows.append(sorted(pictures.listed[fields[at.P_LISTED] : fields[at.P_LISTED + 1]].tolist()))
+    for state_masks in (again, alone):
+        state = state_masks.dfa.state(concat(literal("a"), repeat(byte_set(b"b"), 1)))
+        state_masks.make(state)
+        fields = state_masks.state_masks[state_masks.state_mask_at[state]]
+        rows.append(
+            sorted(state_masks.listed[fields[at.P_LISTED] : fields[at.P_LISTED + 1]].tolist())
+        )
     assert rows[0] == rows[1] != []
-    monkeypatch.setattr(forest.Forest, "crowded", True)
-    assert gallery.shared_gallery(words, Lexicon(words.spellable)).forest is not first.forest
+    monkeypatch.setattr(token_tries.TokenTries, "crowded", True)
+    assert (
+        mask_cache.shared_mask_cache(words, LexerDfa(words.spellable)).token_tries
+        is not first.token_tries
+    )
 
 
-def test_exits_of_a_picture_that_another_thread_has_given_up_are_not_made() -> None:
+def test_exits_of_a_state_mask_that_another_thread_has_given_up_are_not_made() -> None:
     words = _words(AFTER)
-    pictures = Gallery(words, Lexicon(words.spellable))
-    before = pictures.nbytes
-    pictures.make_exits(1, np.zeros(4, np.uint64))
-    assert pictures.nbytes == before
+    state_masks = TokenMaskCache(words, LexerDfa(words.spellable))
+    before = state_masks.nbytes
+    state_masks.make_exits(1, np.zeros(4, np.uint64))
+    assert state_masks.nbytes == before
 
 
 TABLES = ["_ALL_WIDE", "_ALL_LISTED", "MOST_PICTURES", "MOST_NOTED", "MOST_ROWS", "MOST_NODES"]
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_masks_have_pictures_however_many_constraints_came_before(
+def test_masks_have_state_masks_however_many_constraints_came_before(
     table: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _wide(monkeypatch)
-    monkeypatch.setattr(gallery, "_FEW", 4 if table in ("_ALL_LISTED", "MOST_NOTED") else 0)
-    monkeypatch.setattr(exits if table == "MOST_NODES" else gallery, table, 256)
+    monkeypatch.setattr(mask_cache, "_FEW", 4 if table in ("_ALL_LISTED", "MOST_NOTED") else 0)
+    monkeypatch.setattr(exits if table == "MOST_NODES" else mask_cache, table, 256)
     letters, dice = "abcdefgh", random.Random(1)
     pairs = ["".join(pair).encode() for pair in itertools.product("abcdefghz", repeat=3)]
     words = _words([*pairs, b"aazza", b"zazaz"])
     kept = gw.compile(gw.Regex("[ab]*z{2,9}"), words)
-    galleries = list[weakref.ref[Gallery]]()
+    mask_caches = list[weakref.ref[TokenMaskCache]]()
     for _ in range(300):
         one, two = ("".join(dice.sample(letters, 4)) for _ in "ab")
         _walk(gw.compile(gw.Regex(f"[{one}]*z[{two}]*z[{one}]?"), words), b"zz")
         current = _walk(kept, b"azz")
-        if not galleries or galleries[-1]() is not current:
-            galleries.append(weakref.ref(current))
-    assert len(galleries) > 2
+        if not mask_caches or mask_caches[-1]() is not current:
+            mask_caches.append(weakref.ref(current))
+    assert len(mask_caches) > 2
     remembered.clear()
     gc.collect()
-    assert sum(one() is not None for one in galleries) < 4
+    assert sum(one() is not None for one in mask_caches) < 4
 
 
-def _walk(constraint: CompiledConstraint, text: bytes) -> Gallery:
-    """Ask for the masks along a text; none may be without the pictures that it needs."""
+def _walk(constraint: CompiledConstraint, text: bytes) -> TokenMaskCache:
+    """Ask for the masks along a text; none may be without the state masks that it needs."""
     state = constraint.start()
     for byte in text:
         constraint.mask(state)
         state = constraint.advance(state, byte)
-    used = state.network.gallery
-    assert not (used.picture_at == at.NO_PICTURE).any()
-    assert not used.pictures[0, at.CLOSED]
+    used = state.pda.mask_cache
+    assert not (used.state_mask_at == at.NO_PICTURE).any()
+    assert not used.state_masks[0, at.CLOSED]
     return used

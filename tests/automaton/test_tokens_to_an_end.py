@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 import guideway as gw
-from guideway.automaton import completion_cost as headroom
-from guideway.automaton.completion_cost import Headroom
-from guideway.automaton.pushdown_automaton import Network
+from guideway.automaton import completion_cost as cost_after_token
+from guideway.automaton.completion_cost import CostAfterToken
+from guideway.automaton.pushdown_automaton import PushdownAutomaton
 from guideway.automaton.token_tries import unpack
 from guideway.constraint.closing import Closing
 from guideway.constraint.compiled import CompiledConstraint, DecodeState
@@ -87,7 +87,7 @@ UNKNOWN = {
 
 
 def enough(constraint: CompiledConstraint, state: DecodeState) -> int | None:
-    return constraint._closing._foresight.enough(state)
+    return constraint._closing._completion_cost.enough(state)
 
 
 def _walk(constraint: CompiledConstraint, dice: random.Random, steps: int) -> list[DecodeState]:
@@ -170,7 +170,7 @@ def fresh(name: str) -> CompiledConstraint:
 
 def test_much_is_looked_at_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     expected = enough(first := fresh("one"), first.start())
-    monkeypatch.setattr(headroom, "_EACH", 3)
+    monkeypatch.setattr(cost_after_token, "_EACH", 3)
     constraint = fresh("two")
     told = [enough(constraint, constraint.start()) for _ in range(40)]
     assert told[0] is None
@@ -181,7 +181,7 @@ def test_much_is_looked_at_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_too_much_is_not_looked_at(monkeypatch: pytest.MonkeyPatch, limit: str, most: int) -> None:
     enough(first := fresh("another"), first.start())
     constraint = fresh(f"with {limit}")
-    monkeypatch.setattr(headroom, limit, most)
+    monkeypatch.setattr(cost_after_token, limit, most)
     assert [enough(constraint, constraint.start()) for _ in range(3)] == [None] * 3
     assert constraint.mask_within(constraint.start(), 60).any()
 
@@ -191,29 +191,29 @@ def test_where_there_is_no_room_it_is_told_later(
     monkeypatch: pytest.MonkeyPatch, calls: int
 ) -> None:
     expected = enough(first := fresh("p"), first.start())
-    constraint, run, count = fresh("qr"[calls]), Network.run, 0
+    constraint, run, count = fresh("qr"[calls]), PushdownAutomaton.run, 0
     state = constraint.start()
 
-    def full(network: Network, *what: Any) -> int:
+    def full(pda: PushdownAutomaton, *what: Any) -> int:
         nonlocal count
         count += 1
         if count > calls:
             raise LimitError("no room", limit="states")
-        return run(network, *what)
+        return run(pda, *what)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Network, "run", full)
+        patch.setattr(PushdownAutomaton, "run", full)
         assert enough(constraint, state) is None
     assert expected is not None
     assert enough(constraint, state) == expected
 
 
-def test_what_networks_begin_with_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_pdas_begin_with_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     enough(first := fresh("first"), first.start())
     looked: list[int] = []
-    look = Headroom._look
+    look = CostAfterToken._look
     monkeypatch.setattr(
-        Headroom, "_look", lambda room, node: looked.append(node) or look(room, node)
+        CostAfterToken, "_look", lambda room, node: looked.append(node) or look(room, node)
     )
     constraint = gw.compile(SOURCES["anything"], VOCABULARY)
     assert enough(constraint, constraint.start()) is not None
@@ -224,7 +224,7 @@ def test_behind_an_end_id_nothing_is_told() -> None:
     constraint = gw.compile(gw.JsonSchema({"const": 1}), VOCABULARY)
     state = constraint.advance(constraint.advance(constraint.start(), ord("1")), len(TOKENS))
     assert enough(constraint, state) is None
-    assert constraint._closing._foresight.staying(state) == []
+    assert constraint._closing._completion_cost.staying(state) == []
     assert constraint.mask_within(state, 0).tolist() == constraint.mask(state).tolist()
 
 
@@ -280,7 +280,7 @@ def test_where_no_token_seems_to_fit_what_is_nearest_is_left(
     assert unpack(constraint.mask_within(constraint.start(), 4)).tolist() == [ord("a")]
 
 
-def test_a_state_of_an_older_network_is_told_by_the_plain_engine() -> None:
+def test_a_state_of_an_older_pda_is_told_by_the_plain_engine() -> None:
     constraint = fresh("older")
     state = constraint.start()
     for byte in b'{"older":{"x":':

@@ -94,7 +94,7 @@ def test_values_and_not_texts_differ(text: str, valid: bool) -> None:
 
 
 @pytest.mark.parametrize("moves", [(), (3, 8)])
-def test_an_item_that_is_begun_in_a_network_and_ends_in_another(moves: tuple[int, ...]) -> None:
+def test_an_item_that_is_begun_in_a_pda_and_ends_in_another(moves: tuple[int, ...]) -> None:
     """What was read before is the plain engine's capture there, keys within it included."""
     expr = lowered({"type": "object", "additionalProperties": {"type": "object"}})
     plain = Rows(Derivatives(expr, WORDS.spellable), WORDS, gw.Budget())

@@ -3,9 +3,9 @@
 import pytest
 
 import guideway as gw
-from guideway.automaton.lexer_dfa import shared_lexicon
-from guideway.automaton.pushdown_automaton import new_network
-from guideway.automaton.token_mask_cache import shared_gallery
+from guideway.automaton.lexer_dfa import shared_dfa
+from guideway.automaton.pushdown_automaton import new_pda
+from guideway.automaton.token_mask_cache import shared_mask_cache
 from guideway.automaton.token_tries import unpack
 from guideway.constraint.lowering import lower_source
 from guideway.language.derivative import Derivatives
@@ -48,12 +48,12 @@ def test_each_token_may_come_if_its_bytes_may(pattern: str, text: str) -> None:
 @pytest.mark.parametrize("pattern", [*ENDLESS, *FEW])
 def test_keys_that_never_run_out_leave_no_doubt_that_there_is_another(pattern: str) -> None:
     expr = lower_source(schema(pattern))
-    gallery = shared_gallery(VOCABULARY, shared_lexicon(VOCABULARY.spellable))
-    network = new_network(expr, Derivatives(expr, VOCABULARY.spellable), gallery)
-    macro = network.enter(expr)
+    mask_cache = shared_mask_cache(VOCABULARY, shared_dfa(VOCABULARY.spellable))
+    pda = new_pda(expr, Derivatives(expr, VOCABULARY.spellable), mask_cache)
+    macro = pda.enter(expr)
     for byte in b'{"a':
-        macro = network.read(macro, byte) >> 2
-    _, unsure, _ = network.fill(macro)
+        macro = pda.read(macro, byte) >> 2
+    _, unsure, _ = pda.fill(macro)
     doubtful = {WORDS[token] for token in unsure}
     assert (b'":1,"' in doubtful) == (pattern in FEW)
     assert doubtful <= {b'":1,"', b'":1,"a', b'":1,"b'}

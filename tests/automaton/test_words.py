@@ -131,4 +131,4 @@ def test_a_long_choice_is_not_written_out() -> None:
     assert constraint.example() == "00000"
     state = constraint.advance(constraint.advance(state, 0x31), 0x39)
     assert unpack(constraint.mask(state)).tolist() == [*range(0x30, 0x3A)]
-    assert constraint._states._network.arena.context[at.NODES] < 2_000
+    assert constraint._states._pda.arena.context[at.NODES] < 2_000

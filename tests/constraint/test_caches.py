@@ -108,7 +108,7 @@ def test_what_constraints_share_is_counted_and_given_back() -> None:
     constraint = gw.compile(gw.JsonSchema({"type": "string"}), VOCABULARY)
     kept = constraint.start()
     mask = constraint.mask(constraint.advance(kept, ord('"'))).copy()
-    shared = [weakref.ref(part) for part in (kept.network.gallery, kept.network.lexicon)]
+    shared = [weakref.ref(part) for part in (kept.pda.mask_cache, kept.pda.dfa)]
     full = gw.cache_info().state_bytes
     gw.clear_cache()
     assert gw.cache_info().state_bytes < full

@@ -85,9 +85,9 @@ def test_a_constraint_is_gone_when_it_is_dropped(number: int) -> None:
             state = read(constraint, constraint.start(), text)
             assert constraint.accepts(state)
             constraint.advance(state, 260)
-        network = state.network
-        parts = [weakref.ref(part) for part in (constraint, network, constraint._machine, state)]
-        del constraint, state, network
+        pda = state.pda
+        parts = [weakref.ref(part) for part in (constraint, pda, constraint._machine, state)]
+        del constraint, state, pda
         gw.clear_cache()
         assert [part() for part in parts] == [None] * len(parts)
 

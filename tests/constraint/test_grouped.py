@@ -7,7 +7,7 @@ from weakref import ref
 import pytest
 
 import guideway as gw
-from guideway.automaton.pushdown_automaton import Network
+from guideway.automaton.pushdown_automaton import PushdownAutomaton
 from guideway.automaton.token_tries import unpack
 from guideway.constraint import closing as grouped
 from guideway.constraint.closing import Closing
@@ -136,7 +136,7 @@ def test_kernels_that_tell_nothing_leave_it_to_the_plain_engine(
             if change == "few":
                 changed.setattr(grouped, "MOST", 1)
             elif change == "full":
-                changed.setattr(Network, "run", _full)
+                changed.setattr(PushdownAutomaton, "run", _full)
             assert (constraint._closing._grouping.groups(state) is None) == (change != "none")
             rows.append(constraint.mask_within(state, 2).tolist())
     assert rows[0] == rows[1] == rows[2]

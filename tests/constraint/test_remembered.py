@@ -6,13 +6,13 @@ from hypothesis import strategies as st
 from guideway.constraint.compile import Remembered
 
 
-class Gallery:
+class TokenMaskCache:
     left_behind = 4
 
 
 class Sized:
-    def __init__(self, room: int, gallery: Gallery | None = None) -> None:
-        self.room, self.gallery = room, gallery
+    def __init__(self, room: int, mask_cache: TokenMaskCache | None = None) -> None:
+        self.room, self.mask_cache = room, mask_cache
 
     def size(self) -> int:
         return self.room
@@ -69,9 +69,9 @@ def test_putting_again_replaces() -> None:
     assert memory.bytes() == 2
 
 
-def test_galleries_that_are_left_behind_count_once() -> None:
+def test_mask_caches_that_are_left_behind_count_once() -> None:
     memory: Remembered = Remembered(most=9, most_bytes=10)
-    old, older = Gallery(), Gallery()
+    old, older = TokenMaskCache(), TokenMaskCache()
     for key in "abc":
         memory.put(key, Sized(1, old))
     assert (len(memory), memory.bytes()) == (3, 7)

@@ -10,7 +10,7 @@
     plain_masks                         masks of the plain engine (`language.derivative`)
     kernels/, jit/                      the inner loops, and their compiler
 
-The way of a mask: `states` asks the constraint's network (`pushdown_automaton`) for the row of a
+The way of a mask: `states` asks the constraint's automaton (`pushdown_automaton`) for the row of a
 macro state; the kernel `fill` copies stored masks of lexer states and walks the trie where tokens
 leave them; the row is stored.
 """

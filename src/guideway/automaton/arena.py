@@ -151,9 +151,9 @@ class Plan:
         return made
 
     @classmethod
-    def empty(cls, gallery: Described) -> "Plan":
+    def empty(cls, mask_cache: Described) -> "Plan":
         context = np.zeros(at.CONTEXT_SIZE, np.int64)
-        gallery.describe(context)
+        mask_cache.describe(context)
         for count in (at.STACKS, at.MACROS, at.TEXTS, at.EXTRAS, at.PAIRS, at.JUDGEMENTS):
             context[count] = 1
         context[at.OUTLOOKS] = 1
@@ -162,11 +162,11 @@ class Plan:
             context[table.room] = table.first
             for slot, kind, each in (*table.arrays, *table.hashes):
                 sizes[slot] = kind, table.first * each
-        deepest = gallery.deepest + 2
+        deepest = mask_cache.deepest + 2
         sizes[at.WALK] = sizes[at.BEGUN] = np.int32, deepest
         sizes[at.BOUND_WALK] = np.int32, deepest * 3
         sizes[at.KEY_WALK] = np.int32, deepest * 5
-        sizes[at.UNSURE] = np.uint32, gallery.words
+        sizes[at.UNSURE] = np.uint32, mask_cache.words
         sizes[at.LEADS] = sizes[at.SEARCH_LEADS] = np.uint64, 4
         sizes[PUT_OFF] = np.int32, MOST_PUT_OFF
         sizes.update({slot: (kind, size) for slot, kind, size in _PYTHON})

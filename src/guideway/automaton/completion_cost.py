@@ -1,7 +1,7 @@
 """Completion cost: bytes that suffice to reach an end. Bounds, not exact distances.
 
-`Nearness` bounds the bytes from a configuration, `Headroom` those after any next token.
-`Foresight` gives both for a constraint. A bound may be too high, never too low.
+`CostToEnd` bounds the bytes from a configuration, `CostAfterToken` those after any next token.
+`CompletionCost` gives both for a constraint. A bound may be too high, never too low.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -16,16 +16,16 @@ from guideway.automaton.kernels import layout as at
 from guideway.automaton.kernels.layout import DEAD_END
 from guideway.automaton.lexer_dfa import shared_spans
 from guideway.automaton.object_tables import UNLIKE, FrameNames
-from guideway.automaton.pushdown_automaton import Network
+from guideway.automaton.pushdown_automaton import PushdownAutomaton
 from guideway.automaton.states import State, States
-from guideway.automaton.token_mask_cache import Gallery
+from guideway.automaton.token_mask_cache import TokenMaskCache
 from guideway.automaton.token_tries import Row
 from guideway.language.fuel import attempt, while_there_is_room
 
 _DEEPEST: Final = 32  # nested nodes; each takes five Python frames
 _ENTERED: Final = 4  # nodes that one call of `at_most` enters,
 _BRIEFLY: Final = 2_000  # parts made in one call of `at_most`, 2 to 4 ms
-_SOUGHT: Final = 64  # or one for `headroom`, which enters all in the end
+_SOUGHT: Final = 64  # or one for `cost_after_token`, which enters all in the end
 _ROUGHLY: Final = 2  # factor for NAMED nodes, as the plain engine may find longer completions
 _OTHER: Final = -1  # a key that is no name, in place of a rank
 _NEVER: Final = (-1, 0, 0)
@@ -36,12 +36,12 @@ Answer = TypeVar("Answer")
 
 
 @final
-class Nearness:
-    """Bounds for one network; `known` has those of nodes. Not thread safe: the caller locks."""
+class CostToEnd:
+    """Bounds for one automaton; `known` has those of nodes. Not thread safe: the caller locks."""
 
-    def __init__(self, network: Network) -> None:
-        self.network, self._arena, self._lexicon = network, network.arena, network.lexicon
-        self._spans = shared_spans(network.lexicon)
+    def __init__(self, pda: PushdownAutomaton) -> None:
+        self.pda, self._arena, self._dfa = pda, pda.arena, pda.dfa
+        self._spans = shared_spans(pda.dfa)
         self.known: dict[int, int] = {}
         self._stacks: dict[int, int] = {0: 0}
         self._left = self._entered = 0
@@ -75,11 +75,11 @@ class Nearness:
 
     def farthest(self, state: int) -> int | None:
         """Greatest distance from an end within a lexical state."""
-        return self._spans.farthest(self._lexicon, state)
+        return self._spans.farthest(self._dfa, state)
 
     def farthest_bounded(self, record: list[int]) -> int | None:
         """Greatest distance from an end within a BOUNDED node."""
-        return self._spans.farthest_bounded(self._lexicon, record)
+        return self._spans.farthest_bounded(self._dfa, record)
 
     def _begin(self, left: int) -> None:
         self._left, self._entered, self._unknown = left, 0, {}
@@ -174,14 +174,14 @@ class Nearness:
         if self._left == 0:
             return None
         self._left, self._entered = self._left - 1, self._entered + 1
-        return self._macro(self.network.run(at.ENTER, node), depth)
+        return self._macro(self.pda.run(at.ENTER, node), depth)
 
     def _lexeme(self, state: int) -> int | None:
-        return self._spans.least(self._lexicon, state)
+        return self._spans.least(self._dfa, state)
 
     def _lexical(self, record: list[int]) -> int | None:
         if record[0] == at.BOUNDED:
-            return self._spans.least_bounded(self._lexicon, record)
+            return self._spans.least_bounded(self._dfa, record)
         if record[0] == at.LEXEME:
             return self._lexeme(record[1])
         return _sum(self._lexeme(record[1]), self.items(record))
@@ -191,8 +191,8 @@ class Nearness:
         _, _, needed, _, between, _ = record
         if not needed:
             return 0
-        self._lexicon.expand(between)
-        targets = np.unique(self._lexicon.rows[between]).tolist()
+        self._dfa.expand(between)
+        targets = np.unique(self._dfa.rows[between]).tolist()
         item = self._least([one for one in targets if one != DEAD_END], self._lexeme)
         return _sum(needed, item and item * needed)
 
@@ -302,15 +302,15 @@ class _Part(NamedTuple):
     passed: int = 0
 
 
-_counts: "WeakKeyDictionary[Gallery, dict[frozenset[int], int]]" = WeakKeyDictionary()
+_counts: "WeakKeyDictionary[TokenMaskCache, dict[frozenset[int], int]]" = WeakKeyDictionary()
 
 
 @final
-class Headroom:
-    """Bounds for one network. Not thread safe: the caller locks."""
+class CostAfterToken:
+    """Bounds for one automaton. Not thread safe: the caller locks."""
 
-    def __init__(self, near: Nearness) -> None:
-        self._near, self._network, self._arena = near, near.network, near.network.arena
+    def __init__(self, near: CostToEnd) -> None:
+        self._near, self._pda, self._arena = near, near.pda, near.pda.arena
         self._parts = dict[int, list[_Part]]()
         self._most: dict[int, float] = {at.NIL: 0}
         self._frames, self._keys = dict[int, int](), dict[int, float]()
@@ -366,14 +366,14 @@ class Headroom:
         """Most literals of cycles that one token can pass, counted by their last bytes."""
         if not self._off:
             return 0
-        gallery, literals = self._network.gallery, map(self._arena.record, self._around)
+        mask_cache, literals = self._pda.mask_cache, map(self._arena.record, self._around)
         last = frozenset(self._arena.pooled(a + length - 1, 1)[0] for _, a, length, *_ in literals)
-        known = _counts.setdefault(gallery, {})
+        known = _counts.setdefault(mask_cache, {})
         if last not in known:
             is_last = np.zeros(256, np.int64)
             is_last[[*last]] = 1
-            before = np.append(0, is_last[gallery.tokens].cumsum())
-            known[last] = int(np.diff(before[gallery.token_at]).max())
+            before = np.append(0, is_last[mask_cache.tokens].cumsum())
+            known[last] = int(np.diff(before[mask_cache.token_at]).max())
         return known[last]
 
     def _explore(self, left: int) -> bool:
@@ -478,7 +478,7 @@ class Headroom:
 
     def _target(self, node: int) -> int:
         if self._arena.target(node) < 0:
-            self._network.run(at.ENTER, node)
+            self._pda.run(at.ENTER, node)
         return self._arena.target(node)
 
     def _is_dead(self, node: int) -> bool:
@@ -562,7 +562,7 @@ Apart: TypeAlias = tuple[NDArray[np.uint32], dict[int, int | None]]
 
 
 @final
-class Foresight:
+class CompletionCost:
     """Distance bounds for one constraint; thread safe."""
 
     def __init__(self, states: States) -> None:
@@ -571,23 +571,23 @@ class Foresight:
     def at_most(self, state: State) -> int | None:
         """Number of bytes that suffice to reach an end; None if not known soon."""
         with self._states.lock:
-            network = self._network(state)
-            return None if network is None else self._nearness(network).at_most(state.macro)
+            pda = self._pda(state)
+            return None if pda is None else self._cost_to_end(pda).at_most(state.macro)
 
     def enough(self, state: State) -> int | None:
         """Number of bytes that suffice to reach an end after any token; None if not known soon."""
         with self._states.lock:
-            network = self._network(state)
-            return None if network is None else self._headroom(network).enough(state.macro)
+            pda = self._pda(state)
+            return None if pda is None else self._cost_after_token(pda).enough(state.macro)
 
     def staying(self, state: State) -> list[tuple[Row, int]]:
         """Rows of tokens that stay in a current lexical state, with the bytes that then suffice."""
         with self._states.lock, while_there_is_room:
-            network = self._network(state)
-            if network is not None:
-                headroom = self._headroom(network)
-                found = _soon(lambda: headroom.within(state.macro), _FUEL) or []
-                rows = [(network.gallery.staying(inside), most) for inside, most in found]
+            pda = self._pda(state)
+            if pda is not None:
+                cost_after_token = self._cost_after_token(pda)
+                found = _soon(lambda: cost_after_token.within(state.macro), _FUEL) or []
+                rows = [(pda.mask_cache.staying(inside), most) for inside, most in found]
                 return [(row, most) for row, most in rows if row is not None]
         return []
 
@@ -598,44 +598,44 @@ class Foresight:
         """
         codes = np.zeros(len(tokens), np.uint32)
         with self._states.lock:
-            network = state.reader()
-            if network is None or network.marks.any:
+            pda = state.reader()
+            if pda is None or pda.marks.any:
                 return None
-            if len(tokens) > _MANY and not _leads_to_few(network, state.macro):
+            if len(tokens) > _MANY and not _leads_to_few(pda, state.macro):
                 return None
             each = np.ascontiguousarray(tokens, np.uint32)
             with while_there_is_room:
-                network.run(at.READ_EACH, state.macro, len(each), each, codes)
-                return None if (codes & 1).any() else (codes, self._bytes_by_code(network, codes))
+                pda.run(at.READ_EACH, state.macro, len(each), each, codes)
+                return None if (codes & 1).any() else (codes, self._bytes_by_code(pda, codes))
         return None
 
     def _bytes_by_code(
-        self, network: Network, codes: "NDArray[np.uint32]"
+        self, pda: PushdownAutomaton, codes: "NDArray[np.uint32]"
     ) -> dict[int, int | None]:
         met = np.unique(codes).tolist()
-        if len(met) > MOST or network is not self._states.network:
+        if len(met) > MOST or pda is not self._states.pda:
             return dict.fromkeys(met)
-        near = self._nearness(network)
+        near = self._cost_to_end(pda)
         return {code: near.at_most(code >> 2) for code in met}
 
-    def _network(self, state: State) -> Network | None:
-        network = None if state.ended else state.reader()
-        return network if network is self._states.network else None
+    def _pda(self, state: State) -> PushdownAutomaton | None:
+        pda = None if state.ended else state.reader()
+        return pda if pda is self._states.pda else None
 
-    def _nearness(self, network: Network) -> Nearness:
-        found = self._states.beside.get(Nearness)
+    def _cost_to_end(self, pda: PushdownAutomaton) -> CostToEnd:
+        found = self._states.beside.get(CostToEnd)
         if found is None:
-            found = self._states.beside[Nearness] = Nearness(network)
+            found = self._states.beside[CostToEnd] = CostToEnd(pda)
         return found
 
-    def _headroom(self, network: Network) -> Headroom:
-        found = self._states.beside.get(Headroom)
+    def _cost_after_token(self, pda: PushdownAutomaton) -> CostAfterToken:
+        found = self._states.beside.get(CostAfterToken)
         if found is None:
-            found = self._states.beside[Headroom] = Headroom(self._nearness(network))
+            found = self._states.beside[CostAfterToken] = CostAfterToken(self._cost_to_end(pda))
         return found
 
 
-def _leads_to_few(network: Network, macro: int) -> bool:
+def _leads_to_few(pda: PushdownAutomaton, macro: int) -> bool:
     """Return True if many tokens lead to few states, as no text has to be remembered."""
-    nodes = [node for node, _ in network.arena.configurations(macro)]
-    return not any(network.arena.record(node)[0] in _REMEMBERED for node in nodes)
+    nodes = [node for node, _ in pda.arena.configurations(macro)]
+    return not any(pda.arena.record(node)[0] in _REMEMBERED for node in nodes)

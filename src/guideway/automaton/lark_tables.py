@@ -1,4 +1,4 @@
-"""A Lark automaton in the arrays of a network: LALR tables, options of each state, stacks."""
+"""A Lark automaton in the arrays of an automaton: LALR tables, options of each state, stacks."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from guideway.automaton.arena import Arena
 from guideway.automaton.kernels import layout as at
-from guideway.automaton.lexer_dfa import Lexicon
+from guideway.automaton.lexer_dfa import LexerDfa
 from guideway.automaton.object_tables import Nodes
 from guideway.context_free.lark.errors import END, LarkTable
 from guideway.context_free.lark.lowering import Freedom, Place, Places, ReadLine
@@ -27,9 +27,9 @@ _ROOM: Final = 64  # states that a reduction may push, besides one for each auto
 
 @final
 class LalrNodes:
-    def __init__(self, places: Places, network: Nodes, lexicon: Lexicon) -> None:
-        self._places, self._network, self._lexicon = places, network, lexicon
-        self._arena: Arena = network.arena
+    def __init__(self, places: Places, pda: Nodes, dfa: LexerDfa) -> None:
+        self._places, self._pda, self._dfa = places, pda, dfa
+        self._arena: Arena = pda.arena
         self._lines = places.indentation
         self._newline = "" if self._lines is None else self._lines.newline
         named = enumerate(places.table.terminals)
@@ -37,7 +37,7 @@ class LalrNodes:
         self._names = [*places.table.terminals[1:], END]
         self._numbers = {name: number for number, name in enumerate(self._names)}
         self._states = range(len(places.table.shifts))
-        self._free: Freedom | None = places.freedom(lexicon.spellable)
+        self._free: Freedom | None = places.freedom(dfa.spellable)
         self._known: dict[tuple[tuple[Way, ...], bool], tuple[int, int]] = {}
         self._scanned: dict[int, int] = {}
         self._led: tuple[set[int], set[int]] = set(), set()  # outside of brackets, and inside
@@ -107,12 +107,12 @@ class LalrNodes:
             if ends or way.ignored or way.terminal != self._newline:
                 for text in (leaving.text for leaving in way.exits):
                     begun |= ALL_BYTES if text.nullable else firsts(text)
-        return self._more(begun & self._lexicon.spellable)
+        return self._more(begun & self._dfa.spellable)
 
     def _more(self, begun: int) -> int:
         found = self._bytes.get(begun)
         if found is None:
-            byte = self._arena.make(at.LEXEME, self._lexicon.state(byte_set(begun)))
+            byte = self._arena.make(at.LEXEME, self._dfa.state(byte_set(begun)))
             found = self._bytes[begun] = self._arena.make(at.SEQUENCE, byte, self._reached)
         return found
 
@@ -128,8 +128,8 @@ class LalrNodes:
 
     def lined(self, line: list[int], took: list[int], stack: Frame) -> Expr:
         _, state, columns, following, *_ = line
-        after = self._lexicon.expr(following) if following else ANYTHING
-        place, text = self._place(stack, took[3]), self._lexicon.expr(state)
+        after = self._dfa.expr(following) if following else ANYTHING
+        place, text = self._place(stack, took[3]), self._dfa.expr(state)
         return self._places.line(place, text, None if columns < 0 else columns, after)
 
     def _place(self, stack: Frame, lines: int) -> Place:
@@ -169,26 +169,26 @@ class LalrNodes:
         begun = [self._line(each.text, None, each.after) for each in way.exits]
         line = begun[0] if len(begun) == 1 else self._arena.choice(begun)
         if way.guard is not EPSILON:
-            line = self._arena.make(at.SEQUENCE, self._network.node(way.guard), line)
+            line = self._arena.make(at.SEQUENCE, self._pda.node(way.guard), line)
         newline = self._numbers[way.terminal]
         return [read, at.IGNORED, at.INSIDE, 0, line, newline, at.OUTSIDE, 0]
 
     def _read(self, text: Expr) -> int:
         """Node of a terminal's text; a single word becomes a literal at once."""
         word = one_word(text)
-        if not word or not self._lexicon.alive(text):
-            return self._network.entered(text)
+        if not word or not self._dfa.alive(text):
+            return self._pda.entered(text)
         return self._arena.make(at.LITERAL, self._arena.pool(word), len(word), at.NIL)
 
     def _line(self, text: Expr, columns: int | None, after: Expr) -> int:
-        if not self._lexicon.alive(text) or not self._lexicon.alive(after) or self._lines is None:
+        if not self._dfa.alive(text) or not self._dfa.alive(after) or self._lines is None:
             return at.DEAD
         free = 0
         if self._free is not None:
             ended = ((self._free.lines, at.FREE_LINE), (self._free.last, at.LAST_LINE))
             free = sum(kind for lines, kind in ended if Exit(text, after) in lines)
-        state = self._lexicon.state(text)
-        following = 0 if after is ANYTHING else self._lexicon.state(after)
+        state = self._dfa.state(text)
+        following = 0 if after is ANYTHING else self._dfa.state(after)
         begun = -1 if columns is None else columns
         return self._arena.make(at.LINE, state, begun, following, self._lines.tab, free)
 
@@ -218,7 +218,7 @@ class LalrNodes:
         head[at.T_TERMINALS] = terminals
         head[at.T_END], head[at.T_DEPTH] = table.end, len(table.shifts) + _ROOM
         head[at.T_REACHED] = self._reached
-        head[at.T_MORE] = self._more(self._lexicon.spellable)
+        head[at.T_MORE] = self._more(self._dfa.spellable)
         head[at.T_LEVEL] = self._places.level
         head[at.T_FREE] = 0 if self._free is None else self._spacer(self._free.spacer)
         if self._lines is not None:

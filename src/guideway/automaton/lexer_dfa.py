@@ -47,12 +47,12 @@ _MET: Final = 1024  # tuples of states in a search for the shortest text,
 _MADE: Final = 1 << 16  # and parts made in it: 0.1 s
 _PART, _ALL, _ANY, _NONE = range(4)
 _NOWHERE: Final = [DEAD_END] * 256
-RENEW_AT: Final = 1 << 16  # sizes at which a new constraint gets a new lexicon,
+RENEW_AT: Final = 1 << 16  # sizes at which a new constraint gets a new lexer DFA,
 RENEW_AT_PARTS: Final = 1 << 19  # so that a huge language does not make others fail
 
 
 @final
-class Lexicon:
+class LexerDfa:
     """Lexical states over the bytes of a vocabulary; `outgrown` until a successor is prepared."""
 
     def __init__(self, spellable: int) -> None:
@@ -301,24 +301,24 @@ def _bytes_of(members: int) -> "np.typing.NDArray[np.bool_]":
     return np.unpackbits(packed, bitorder="little").view(np.bool_)
 
 
-_lexicons: dict[int, Lexicon] = {}
+_dfas: dict[int, LexerDfa] = {}
 _lock = threading.Lock()
 
 
 def _held() -> Held:
-    shared = list(_lexicons.values())
+    shared = list(_dfas.values())
     return Held(states=sum(map(len, shared)), state_bytes=sum(one.nbytes for one in shared))
 
 
-track_shared(_held, _lexicons.clear)
+track_shared(_held, _dfas.clear)
 
 
-def shared_lexicon(spellable: int) -> Lexicon:
-    """The lexicon for a new constraint; a new one if the current one has grown large."""
+def shared_dfa(spellable: int) -> LexerDfa:
+    """The lexer DFA for a new constraint; a new one if the current one has grown large."""
     with _lock:
-        found = _lexicons.get(spellable)
+        found = _dfas.get(spellable)
         if found is None or found.is_large():
-            found = _lexicons[spellable] = Lexicon(spellable)
+            found = _dfas[spellable] = LexerDfa(spellable)
         return found
 
 
@@ -339,21 +339,21 @@ def _is_doubtful(head: Expr, rest: Expr, spellable: int) -> bool:
 
 
 def lexeme_of(
-    head: Expr, tail: Expr, lexicon: Lexicon, is_apart: Callable[[Expr], bool]
+    head: Expr, tail: Expr, dfa: LexerDfa, is_apart: Callable[[Expr], bool]
 ) -> tuple[Expr, Expr] | None:
     """The lexeme at the head of a regular sequence, and the rest; None if the head is a count.
 
     `is_apart` says which parts have nodes of their own.
     """
-    if isinstance(head, Repeat) and lexicon.is_counted(head):
-        if not _runs_on(head, tail, lexicon):
+    if isinstance(head, Repeat) and dfa.is_counted(head):
+        if not _runs_on(head, tail, dfa):
             return None
-        return _string_end(head, tail, lexicon, is_apart, loops=True)
-    found = None if is_apart(head) else _string_end(head, tail, lexicon, is_apart)
-    return _to_character(head, tail, lexicon.spellable, is_apart) if found is None else found
+        return _string_end(head, tail, dfa, is_apart, loops=True)
+    found = None if is_apart(head) else _string_end(head, tail, dfa, is_apart)
+    return _to_character(head, tail, dfa.spellable, is_apart) if found is None else found
 
 
-def _runs_on(repeated: Repeat, tail: Expr, lexicon: Lexicon) -> bool:
+def _runs_on(repeated: Repeat, tail: Expr, dfa: LexerDfa) -> bool:
     """Return True if an unbounded repetition with common first bytes follows a short count.
 
     Tokens would be read byte by byte: 1.7 ms a mask in a URL's `[a-z.]{2,6}[a-z/.]*`.
@@ -363,11 +363,11 @@ def _runs_on(repeated: Repeat, tail: Expr, lexicon: Lexicon) -> bool:
         return False
     if repeated.high is None or repeated.high > _SHORT or behind.high is not None:
         return False
-    one, other = (lexicon.state(repeat(part.item)) for part in (repeated, behind))
-    lexicon.expand(one)
-    lexicon.expand(other)
-    first = int.from_bytes(lexicon.first[one].tobytes(), "little")
-    return lexicon.begins(other, first & ~_ESCAPE)
+    one, other = (dfa.state(repeat(part.item)) for part in (repeated, behind))
+    dfa.expand(one)
+    dfa.expand(other)
+    first = int.from_bytes(dfa.first[one].tobytes(), "little")
+    return dfa.begins(other, first & ~_ESCAPE)
 
 
 def _to_character(
@@ -409,7 +409,7 @@ def _raw(expr: Expr) -> Bytes | None:
 def _string_end(
     head: Expr,
     tail: Expr,
-    lexicon: Lexicon,
+    dfa: LexerDfa,
     is_apart: Callable[[Expr], bool],
     *,
     loops: bool = False,
@@ -429,26 +429,26 @@ def _string_end(
     if closing is not QUOTE or not loops or isinstance(rest, Unsure) or apart:
         return None
     whole = concat(*parts, QUOTE)
-    return (whole, rest) if lexicon.is_small(whole) else None
+    return (whole, rest) if dfa.is_small(whole) else None
 
 
 def bounded_fields(
-    rest: Expr, count: Repeat, tail: Expr, lexicon: Lexicon
+    rest: Expr, count: Repeat, tail: Expr, dfa: LexerDfa
 ) -> tuple[int, int, int, int] | None:
     """Fields of a BOUNDED node: a pattern with its count, and the byte that ends it.
 
     Return None if there is no single such byte, or a character may begin with it.
     """
     closing = tail.head if isinstance(tail, Concat) else tail
-    between = lexicon.state(repeat(count.item))
-    lexicon.expand(between)
-    if not isinstance(closing, Bytes) or lexicon.begins(between, closing.members):
+    between = dfa.state(repeat(count.item))
+    dfa.expand(between)
+    if not isinstance(closing, Bytes) or dfa.begins(between, closing.members):
         return None
     if count.item in PLAIN_CHARACTERS:
-        lexicon.spells_plainly(between)
+        dfa.spells_plainly(between)
     unit = concat(both(rest, repeat(count.item)), closing)
     low, high = readable(count.low, count.high)
-    return lexicon.state(unit), low, high, between
+    return dfa.state(unit), low, high, between
 
 
 def run_of(expr: Expr) -> tuple[bytes, Expr]:
@@ -481,7 +481,7 @@ class Spans:
         self._far = set[int]()  # states with ends that take long to find
         self._farthest: dict[int, int | None] = {}
 
-    def least(self, lexicon: Lexicon, state: int) -> int | None:
+    def least(self, dfa: LexerDfa, state: int) -> int | None:
         """Length of a short text of a state, mostly a shortest one; None if it takes long.
 
         Best first by `guess`: no end is among the nearest 256 of the 60,000 states of times.
@@ -491,71 +491,71 @@ class Spans:
             if not heap:
                 break
             _, length, one = heappop(heap)
-            if not lexicon.expand(one, briefly=True):
+            if not dfa.expand(one, briefly=True):
                 break
-            if lexicon.flags[one] & ACCEPTS or one in self._least:
+            if dfa.flags[one] & ACCEPTS or one in self._least:
                 return self._learn(state, one, before)
-            for target in _targets(lexicon, one):
+            for target in _targets(dfa, one):
                 if target not in before:
                     before[target] = one
-                    heappush(heap, (length + 1 + lexicon.guess(target), length + 1, target))
+                    heappush(heap, (length + 1 + dfa.guess(target), length + 1, target))
         self._far.add(state)
         return None
 
-    def least_bounded(self, lexicon: Lexicon, bounded: list[int]) -> int | None:
+    def least_bounded(self, dfa: LexerDfa, bounded: list[int]) -> int | None:
         """Upper bound on the shortest rest of a BOUNDED node; None if not known."""
         _, state, needed, allowed, between, within = bounded
         if needed:
-            return None if within else self._padded(lexicon, state, needed, allowed, between)
-        bytes_ = self.least(lexicon, state)
+            return None if within else self._padded(dfa, state, needed, allowed, between)
+        bytes_ = self.least(dfa, state)
         if bytes_ is None or allowed < 0 or bytes_ <= allowed + len('"'):
             return bytes_
         return _SPANS_LONGEST * (allowed + 1)  # includes a started character and the closing byte
 
     def _padded(
-        self, lexicon: Lexicon, state: int, needed: int, allowed: int, between: int
+        self, dfa: LexerDfa, state: int, needed: int, allowed: int, between: int
     ) -> int | None:
         """The same between two characters: the needed characters of one byte first."""
-        states, single = {state}, np.flatnonzero(lexicon.rows[between] == between)
+        states, single = {state}, np.flatnonzero(dfa.rows[between] == between)
         for _ in range(min(needed, _COUNTED + 1)):
-            if len(states) > _AT_ONCE or not all(lexicon.expand(s, briefly=True) for s in states):
+            if len(states) > _AT_ONCE or not all(dfa.expand(s, briefly=True) for s in states):
                 return None
-            after = [np.unique(lexicon.rows[one][single]).tolist() for one in states]
+            after = [np.unique(dfa.rows[one][single]).tolist() for one in states]
             states = {target for targets in after for target in targets} - {DEAD_END}
-        found = [more for one in states if (more := self.least(lexicon, one)) is not None]
+        found = [more for one in states if (more := self.least(dfa, one)) is not None]
         fits = found and needed <= _COUNTED and (allowed < 0 or needed + min(found) <= allowed + 1)
         return needed + min(found) if fits else None
 
-    def farthest_bounded(self, lexicon: Lexicon, bounded: list[int]) -> int | None:
+    def farthest_bounded(self, dfa: LexerDfa, bounded: list[int]) -> int | None:
         """Upper bound on `least_bounded` of all successors of a BOUNDED node; None if not known."""
         _, state, needed, allowed, between, within = bounded
-        found = self.farthest(lexicon, state)
-        if found is None or (needed and within) or not lexicon.expand(between, briefly=True):
+        found = self.farthest(dfa, state)
+        if found is None or (needed and within) or not dfa.expand(between, briefly=True):
             return None
         if allowed >= 0:  # may be less than `found`
             found = max(found, _SPANS_LONGEST * (found - len('"')))
         states = {state}
         for read in range(needed):
             more = allowed if allowed < 0 else allowed - read
-            rests = [self._padded(lexicon, s, needed - read, more, between) for s in states]
+            rests = [self._padded(dfa, s, needed - read, more, between) for s in states]
             known = [rest for rest in rests if rest is not None]
             if len(known) < len(rests):
                 return None
             found = max(found, _SPANS_LONGEST + max(known, default=0))
-            after = self._behind_one(lexicon, states, between)
+            after = self._behind_one(dfa, states, between)
             if after is None or len(after) > _AT_ONCE:
                 return None
             states = after
         return found
 
-    def _behind_one(self, lexicon: Lexicon, states: set[int], between: int) -> set[int] | None:
+    def _behind_one(self, dfa: LexerDfa, states: set[int], between: int) -> set[int] | None:
         met = [(state, between) for state in states]
         known, found = {*met}, set[int]()
         for state, inside in met:  # which grows
-            expanded = lexicon.expand(state, briefly=True) and lexicon.expand(inside, briefly=True)
+            expanded = dfa.expand(state, briefly=True) and dfa.expand(inside, briefly=True)
             if not expanded or len(met) > _SPANS_MET:
                 return None
-            pairs = zip(lexicon.rows[state].tolist(), lexicon.rows[inside].tolist(), strict=True)
+            pairs = zip(dfa.rows[state].tolist(), dfa.rows[inside].tolist(), strict=True)
             for pair in {*pairs} - known:
                 known.add(pair)
                 if pair[1] == between and pair[0] != DEAD_END:
@@ -571,36 +571,36 @@ class Spans:
             self._least[end] = length
         return length
 
-    def farthest(self, lexicon: Lexicon, state: int) -> int | None:
+    def farthest(self, dfa: LexerDfa, state: int) -> int | None:
         """Upper bound on `least` of a state and all its successors; None if there are too many."""
         if state not in self._farthest:
-            met, whole = self._reachable(lexicon, state)
-            found = self._greatest(lexicon, met) if whole else None
+            met, whole = self._reachable(dfa, state)
+            found = self._greatest(dfa, met) if whole else None
             for one in met if whole else met[:_NEAR]:
                 self._farthest.setdefault(one, found)
         return self._farthest[state]
 
-    def _reachable(self, lexicon: Lexicon, state: int) -> tuple[list[int], bool]:
+    def _reachable(self, dfa: LexerDfa, state: int) -> tuple[list[int], bool]:
         """A state and its successors in breadth-first order, and whether these are all."""
         met, known = [state], {state}
         for one in met:  # which grows
-            if len(met) > _BEHIND or not lexicon.expand(one, briefly=True):
+            if len(met) > _BEHIND or not dfa.expand(one, briefly=True):
                 return met, False
-            if lexicon.flags[one] & DOUBTS:
+            if dfa.flags[one] & DOUBTS:
                 return met, False
-            for target in _targets(lexicon, one):
+            for target in _targets(dfa, one):
                 if target not in known:
                     known.add(target)
                     met.append(target)
         return met, True
 
-    def _greatest(self, lexicon: Lexicon, met: list[int]) -> int | None:
+    def _greatest(self, dfa: LexerDfa, met: list[int]) -> int | None:
         """Greatest distance of a closed set of states: a search backwards from accept states."""
         sources = defaultdict[int, list[int]](list)
         for one in met:
-            for target in _targets(lexicon, one):
+            for target in _targets(dfa, one):
                 sources[target].append(one)
-        ends = [one for one in met if lexicon.flags[one] & ACCEPTS]
+        ends = [one for one in met if dfa.flags[one] & ACCEPTS]
         lengths = dict.fromkeys(ends, 0)
         for one in ends:  # which grows
             for source in sources[one]:
@@ -611,15 +611,15 @@ class Spans:
         return lengths[ends[-1]] if len(ends) == len(met) else None
 
 
-def _targets(lexicon: Lexicon, state: int) -> list[int]:
-    return [one for one in np.unique(lexicon.rows[state]).tolist() if one != DEAD_END]
+def _targets(dfa: LexerDfa, state: int) -> list[int]:
+    return [one for one in np.unique(dfa.rows[state]).tolist() if one != DEAD_END]
 
 
-_spans: "WeakKeyDictionary[Lexicon, Spans]" = WeakKeyDictionary()
+_spans: "WeakKeyDictionary[LexerDfa, Spans]" = WeakKeyDictionary()
 
 
-def shared_spans(lexicon: Lexicon) -> Spans:
-    return _spans.setdefault(lexicon, Spans())
+def shared_spans(dfa: LexerDfa) -> Spans:
+    return _spans.setdefault(dfa, Spans())
 
 
 Place: TypeAlias = tuple[int, int, int]
@@ -636,8 +636,8 @@ class Lengths:
     Caching successors by one character: three patterns of 3,000 take 2.8 s instead of 34.
     """
 
-    def __init__(self, lexicon: Lexicon, between: int) -> None:
-        self._lexicon, self._between = lexicon, between
+    def __init__(self, dfa: LexerDfa, between: int) -> None:
+        self._dfa, self._between = dfa, between
         self._known: dict[Place, bool] = {}
         self._ways: dict[tuple[int, bool], Ways] = {}
         self._parts: dict[int, list[int]] = {}
@@ -671,14 +671,14 @@ class Lengths:
         state, low, _ = place
         if low:
             return False
-        first = self._lexicon.first
+        first = self._dfa.first
         self._expand(state, self._between)
         return bool((first[state] & ~first[self._between]).any())
 
     def _following(self, place: Place) -> Iterator[Place]:
         """Places after one character, those of one byte first."""
         state, low, high = place
-        most = self._lexicon.most(state)  # counts the closing byte
+        most = self._dfa.most(state)  # counts the closing byte
         if high == 0 or low >= most < FARTHEST:
             return
         low, high = max(low - 1, 0), high - 1 if high > 0 else high
@@ -699,13 +699,13 @@ class Lengths:
         pairs = self._pairs(state, between)
         if not longer:
             return {one for one, within in pairs if within == between}
-        if self._lexicon.flags[between] & PLAINLY:
+        if self._dfa.flags[between] & PLAINLY:
             return ()
         return {one for pair in pairs if pair[1] != between for one in self._ended(*pair)}
 
     def _in_order(self, states: Iterable[int]) -> Ways:
         """Options of some states in two orders: soonest end first, and longest text first."""
-        guess, most = self._lexicon.guess, self._lexicon.most
+        guess, most = self._dfa.guess, self._dfa.most
         options = {option for one in states for option in self._options(one)}
         soonest = sorted(options, key=lambda one: (guess(one), one))
         return soonest, sorted(soonest, key=lambda one: -most(one))
@@ -722,7 +722,7 @@ class Lengths:
 
     def _pairs(self, state: int, inside: int) -> set[tuple[int, int]]:
         self._expand(state, inside)
-        rows = self._lexicon.rows
+        rows = self._dfa.rows
         pairs = set(zip(rows[state].tolist(), rows[inside].tolist(), strict=True))
         return {pair for pair in pairs if min(pair) > 0}
 
@@ -733,25 +733,25 @@ class Lengths:
         return self._parts[state]
 
     def _split(self, state: int) -> list[int]:
-        lexicon = self._lexicon
-        if lexicon.option_at[state] == 0:
-            lexicon.expand(state + OPTIONS_OF)
-        at = int(lexicon.option_at[state])
+        dfa = self._dfa
+        if dfa.option_at[state] == 0:
+            dfa.expand(state + OPTIONS_OF)
+        at = int(dfa.option_at[state])
         if at < 0:
             return [state]
-        return list(takewhile(bool, map(int, lexicon.options[at:])))
+        return list(takewhile(bool, map(int, dfa.options[at:])))
 
     def _expand(self, *states: int) -> None:
         for state in states:
-            if not self._lexicon.flags[state] & EXPANDED:
-                self._lexicon.expand(state)
+            if not self._dfa.flags[state] & EXPANDED:
+                self._dfa.expand(state)
 
 
-def expand(lexicon: Lexicon, state: int, context: "NDArray[np.int64]") -> None:
-    """Make the row of a lexical state that a network's context asks for.
+def expand(dfa: LexerDfa, state: int, context: "NDArray[np.int64]") -> None:
+    """Make the row of a lexical state that an automaton's context asks for.
 
     An option without a text can take minutes; then SPLITTING is turned off for good.
     """
     splitting = bool(context[SPLITTING])
-    if not lexicon.expand(state, briefly=splitting):
+    if not dfa.expand(state, briefly=splitting):
         context[SPLITTING], context[BOUND_SEARCH] = 0, _LENGTHS_ANY

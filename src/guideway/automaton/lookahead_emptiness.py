@@ -9,7 +9,7 @@ from guideway.automaton.kernels import layout as at
 from guideway.automaton.kernels.layout import NULLABLE, SHARED
 from guideway.automaton.kernels.macro_states import FUTILE
 from guideway.automaton.lark_tables import LalrNodes
-from guideway.automaton.lexer_dfa import Lexicon
+from guideway.automaton.lexer_dfa import LexerDfa
 from guideway.errors import LimitError
 from guideway.json_schema.spelling import is_choice_of_words
 from guideway.language.derivative import Derivatives
@@ -29,18 +29,18 @@ _DEEPEST: Final = 1024  # expressions of a stack
 
 @final
 class Verdicts:
-    """The verdicts of one network; `exprs` by node index, `automata` by table."""
+    """The verdicts of one automaton; `exprs` by node index, `automata` by table."""
 
     def __init__(
         self,
         arena: Arena,
-        lexicon: Lexicon,
+        dfa: LexerDfa,
         exprs: list[Expr],
         automata: Mapping[int, LalrNodes],
         machine: Derivatives,
     ) -> None:
         self._automata = automata
-        self._arena, self._lexicon, self._exprs, self._alive = arena, lexicon, exprs, machine.alive
+        self._arena, self._dfa, self._exprs, self._alive = arena, dfa, exprs, machine.alive
         self._settled: dict[Expr, bool] = {}
         self._frames: dict[int, Frame] = {}
         self._states: dict[int, Expr] = {}
@@ -165,7 +165,7 @@ class Verdicts:
     def _lexical(self, state: int) -> Expr:
         found = self._states.get(state)
         if found is None:
-            found = self._states[state] = self._lexicon.expr(state)
+            found = self._states[state] = self._dfa.expr(state)
         return found
 
     def _guards(self, guard: int) -> list[Expr]:
@@ -215,7 +215,7 @@ class _Settled:
 
 @final
 class Known:
-    """Expressions and nodes of one network or seed.
+    """Expressions and nodes of one automaton or seed.
 
     `told` has the nodes already entered, `words` inner choices of a choice of words.
     """

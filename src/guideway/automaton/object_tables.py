@@ -20,7 +20,7 @@ import numpy as np
 
 from guideway.automaton.arena import Arena
 from guideway.automaton.kernels import layout as at
-from guideway.automaton.lexer_dfa import Lexicon
+from guideway.automaton.lexer_dfa import LexerDfa
 from guideway.automaton.token_tries import Row
 from guideway.json_schema.arrays import DifferentStrings, ItemsTemplate
 from guideway.json_schema.formula_derivative import Rest as ItemsRest
@@ -40,7 +40,7 @@ _SCALAR: Final = re.compile(rb"[-+.0-9A-Za-z]*\Z")
 
 @final
 class Marks:
-    """The MARK nodes of one network; `masks` has sure and unsure tokens by macro state."""
+    """The MARK nodes of one automaton; `masks` has sure and unsure tokens by macro state."""
 
     def __init__(self, arena: Arena) -> None:
         self._arena, self.any = arena, bool(arena.context[at.MARKS])
@@ -124,34 +124,34 @@ _SEARCHED: Final = 1 << 15
 
 
 class Nodes(Protocol):
-    """The methods of a network that this module needs."""
+    """The methods of an automaton that this module needs."""
 
     arena: Arena
-    lexicon: Lexicon
+    dfa: LexerDfa
 
     def node(self, expr: Expr) -> int: ...
 
     def entered(self, expr: Expr) -> int: ...
 
 
-def describe_whole(call: Call, network: Nodes, machine: Derivatives) -> int | None:
+def describe_whole(call: Call, pda: Nodes, machine: Derivatives) -> int | None:
     """Node of an object, an array of distinct strings, or words; None if kernels cannot read it."""
     match call.template, call.argument:
         case ObjectTemplate() as template, argument if argument == START:
-            plain = is_plain_object(template, network.lexicon)
-            return describe_object(template, network, machine) if plain else None
+            plain = is_plain_object(template, pda.dfa)
+            return describe_object(template, pda, machine) if plain else None
         case ItemsTemplate() as template, ItemsRest() as argument:
             strings = template.different_strings(argument)
-            return None if strings is None else describe_strings(strings, template.style, network)
+            return None if strings is None else describe_strings(strings, template.style, pda)
         case WordsTemplate() as template, argument:
-            return _describe_verbatim(template.verbatim(argument), network)
+            return _describe_verbatim(template.verbatim(argument), pda)
         case _:
             return None
 
 
-def _describe_verbatim(words: list[str] | None, network: Nodes) -> int | None:
+def _describe_verbatim(words: list[str] | None, pda: Nodes) -> int | None:
     """Node of a choice of words, each spelled as it is; None if one cannot be spelled."""
-    spellable, arena = network.lexicon.spellable, network.arena
+    spellable, arena = pda.dfa.spellable, pda.arena
     if words is None or not all(spellable >> byte & 1 for byte in set("".join(words).encode())):
         return None
     count = len(words)
@@ -160,22 +160,22 @@ def _describe_verbatim(words: list[str] | None, network: Nodes) -> int | None:
     return arena.make(at.WORDS, thing, arena.row(at.OBJECT, thing, 16)[at.O_KEYS])
 
 
-def is_plain_object(template: ObjectTemplate, lexicon: Lexicon) -> bool:
+def is_plain_object(template: ObjectTemplate, dfa: LexerDfa) -> bool:
     """Return True if kernels can read objects: names, with any other keys or one class of them."""
     members = template.members
-    if not can_spell(members.names, lexicon.spellable):
+    if not can_spell(members.names, dfa.spellable):
         return False
     return members.allowed is None or (
-        members.unnamed is not None and can_be_class(members.unnamed, lexicon, members.ordered)
+        members.unnamed is not None and can_be_class(members.unnamed, dfa, members.ordered)
     )
 
 
-def can_be_class(keys: Unnamed, lexicon: Lexicon, ordered: bool) -> bool:
+def can_be_class(keys: Unnamed, dfa: LexerDfa, ordered: bool) -> bool:
     """Return True if kernels can read a class of keys: each prefix of a key can be continued."""
-    if ordered or lexicon.spellable != ALL_BYTES or keys.plain is None:
+    if ordered or dfa.spellable != ALL_BYTES or keys.plain is None:
         return False
     plain = keys.plain
-    return attempt(lambda: not lexicon.alive(plain) or lexicon.is_open(plain), _SEARCHED)
+    return attempt(lambda: not dfa.alive(plain) or dfa.is_open(plain), _SEARCHED)
 
 
 def can_spell(names: tuple[str, ...], spellable: int) -> bool:
@@ -186,43 +186,43 @@ def can_spell(names: tuple[str, ...], spellable: int) -> bool:
     return all(spellable >> byte & 1 for byte in (*used, *range(0x20, 0x7F)))
 
 
-def describe_object(template: ObjectTemplate, network: Nodes, machine: Derivatives) -> int:
+def describe_object(template: ObjectTemplate, pda: Nodes, machine: Derivatives) -> int:
     members, style = template.members, template.style
-    names = Names(members.names, network.arena)
+    names = Names(members.names, pda.arena)
     other = members.others if machine.alive(members.others) else EMPTY
     if members.allowed is not None and members.unnamed is not None:
-        return describe_members(members, ((members.unnamed, other),), style, network, machine)
-    fields = _object_fields(style, network)
-    fields[at.O_OTHER], fields[at.O_ORDERED] = network.node(other), style.ordered
-    values = _value_nodes(members, network, machine)
-    return _opened(names.frame(values, members.required, fields), style, network)
+        return describe_members(members, ((members.unnamed, other),), style, pda, machine)
+    fields = _object_fields(style, pda)
+    fields[at.O_OTHER], fields[at.O_ORDERED] = pda.node(other), style.ordered
+    values = _value_nodes(members, pda, machine)
+    return _opened(names.frame(values, members.required, fields), style, pda)
 
 
-def describe_strings(strings: DifferentStrings, style: JsonStyle, network: Nodes) -> int | None:
+def describe_strings(strings: DifferentStrings, style: JsonStyle, pda: Nodes) -> int | None:
     """Node of an array of distinct strings, read as keys; None if some spelling is missing."""
-    lexicon, arena = network.lexicon, network.arena
+    dfa, arena = pda.dfa, pda.arena
     most = 0 if strings.high is None else strings.high + 1
-    if max(strings.low, most) >> 15 or most == 1 or not can_spell(strings.words, lexicon.spellable):
+    if max(strings.low, most) >> 15 or most == 1 or not can_spell(strings.words, dfa.spellable):
         return None
-    fields = describe_style(style, lexicon)
+    fields = describe_style(style, dfa)
     if (begun := strings.begun) is not EMPTY:
-        if lexicon.spellable != ALL_BYTES or not lexicon.alive(begun):
+        if dfa.spellable != ALL_BYTES or not dfa.alive(begun):
             return None
         fields[at.O_START], fields[at.O_QUOTED] = (
-            lexicon.state(begun),
-            lexicon.state(concat(QUOTE, begun)),
+            dfa.state(begun),
+            dfa.state(concat(QUOTE, begun)),
         )
         fields[at.O_COUNTS] = most << 16 | (strings.low if strings.low > 1 else 0)
         fields[at.O_OTHER] = at.NIL
-    fields[at.O_COMMA] = network.node(concat(style.edge, literal(","), style.opened))
-    fields[at.O_CLOSING] = network.node(concat(style.closing, literal("]")))
+    fields[at.O_COMMA] = pda.node(concat(style.edge, literal(","), style.opened))
+    fields[at.O_CLOSING] = pda.node(concat(style.closing, literal("]")))
     fields[at.O_COLON] = at.NIL
     count, names = len(strings.words), Names(strings.words, arena)
     member = arena.make(at.MEMBER, names.frame([at.NIL] * count, [False] * count, fields))
     if strings.low == 0:
-        member = arena.choice([network.node(literal("]")), member])
+        member = arena.choice([pda.node(literal("]")), member])
     if style.opened is not EPSILON:
-        member = arena.make(at.SEQUENCE, network.node(style.opened), member)
+        member = arena.make(at.SEQUENCE, pda.node(style.opened), member)
     return arena.make(at.LITERAL, arena.pool(b"["), 1, member)
 
 
@@ -243,55 +243,55 @@ def describe_members(
     members: Declared,
     classes: Iterable[tuple[Unnamed, Expr]],
     style: JsonStyle,
-    network: Nodes,
+    pda: Nodes,
     machine: Derivatives,
 ) -> int:
     """Node of a whole object with disjoint classes of undeclared keys, each with a value.
 
     Names are in no class, even if they are among its keys.
     """
-    lexicon, fields = network.lexicon, _object_fields(style, network)
+    dfa, fields = pda.dfa, _object_fields(style, pda)
     rows = list[list[int]]()
     for keys, value in classes:
-        if lexicon.alive(keys.spelled) and machine.alive(value):
+        if dfa.alive(keys.spelled) and machine.alive(value):
             begun = concat(keys.spelled, QUOTE)
             row = [*fields]
             row[at.O_START], row[at.O_QUOTED] = (
-                lexicon.state(begun),
-                lexicon.state(concat(QUOTE, begun)),
+                dfa.state(begun),
+                dfa.state(concat(QUOTE, begun)),
             )
-            row[at.O_OTHER], row[at.O_OF_CLASS] = network.node(value), 1
+            row[at.O_OTHER], row[at.O_OF_CLASS] = pda.node(value), 1
             rows.append(row)
-    values = _value_nodes(members, network, machine)
-    frame = Names(members.names, network.arena).frame(values, members.required, fields, rows)
-    return _opened(frame, style, network)
+    values = _value_nodes(members, pda, machine)
+    frame = Names(members.names, pda.arena).frame(values, members.required, fields, rows)
+    return _opened(frame, style, pda)
 
 
-def _object_fields(style: JsonStyle, network: Nodes) -> list[int]:
-    fields = describe_style(style, network.lexicon)
-    fields[at.O_COMMA] = network.node(style.comma)
-    fields[at.O_CLOSING] = network.node(end_of_object(style))
-    fields[at.O_COLON] = network.node(style.colon)
+def _object_fields(style: JsonStyle, pda: Nodes) -> list[int]:
+    fields = describe_style(style, pda.dfa)
+    fields[at.O_COMMA] = pda.node(style.comma)
+    fields[at.O_CLOSING] = pda.node(end_of_object(style))
+    fields[at.O_COLON] = pda.node(style.colon)
     return fields
 
 
-def _value_nodes(members: Declared, network: Nodes, machine: Derivatives) -> list[int]:
-    return [network.node(v) if machine.alive(v) else at.DEAD for v in members.values]
+def _value_nodes(members: Declared, pda: Nodes, machine: Derivatives) -> list[int]:
+    return [pda.node(v) if machine.alive(v) else at.DEAD for v in members.values]
 
 
-def _opened(frame: int, style: JsonStyle, network: Nodes) -> int:
-    opened = network.arena.make(at.OPENED, frame)
+def _opened(frame: int, style: JsonStyle, pda: Nodes) -> int:
+    opened = pda.arena.make(at.OPENED, frame)
     if style.opened is not EPSILON:
-        opened = network.arena.make(at.SEQUENCE, network.node(style.opened), opened)
-    return network.arena.make(at.LITERAL, network.arena.pool(b"{"), 1, opened)
+        opened = pda.arena.make(at.SEQUENCE, pda.node(style.opened), opened)
+    return pda.arena.make(at.LITERAL, pda.arena.pool(b"{"), 1, opened)
 
 
-def describe_style(style: JsonStyle, lexicon: Lexicon) -> list[int]:
+def describe_style(style: JsonStyle, dfa: LexerDfa) -> list[int]:
     """Fields of an object, with only those set that depend on the spelling of keys."""
     begun, key, _ = _spelled(style)
     fields = [0] * 16
-    fields[at.O_START] = lexicon.state(begun)
-    fields[at.O_QUOTED] = lexicon.state(key)
+    fields[at.O_START] = dfa.state(begun)
+    fields[at.O_QUOTED] = dfa.state(key)
     fields[at.O_PLAIN] = style.spelling.plain
     return fields
 
@@ -308,13 +308,13 @@ def _spelled(style: JsonStyle) -> tuple[Expr, Expr, Expr]:
     return begun, concat(QUOTE, begun), concat(style.closing, literal("}"))
 
 
-def describe_words(rule: Rule, network: Nodes) -> int | None:
+def describe_words(rule: Rule, pda: Nodes) -> int | None:
     """Node of a choice of strings, read like names without values; None if it is no such choice."""
     listed = words_of(rule)
-    if listed is None or not can_spell(listed[0], network.lexicon.spellable):
+    if listed is None or not can_spell(listed[0], pda.dfa.spellable):
         return None
-    (words, style), arena = listed, network.arena
-    fields = describe_style(style, network.lexicon)
+    (words, style), arena = listed, pda.arena
+    fields = describe_style(style, pda.dfa)
     fields[at.O_BARE] = 1
     frame = Names(words, arena).frame([at.NIL] * len(words), [False] * len(words), fields)
     return arena.make(at.MEMBER, frame)
@@ -458,40 +458,40 @@ class MemberNodes:
         self,
         template: MembersTemplate,
         number: int,
-        network: Nodes,
+        pda: Nodes,
         machine: Derivatives,
         spellable: int,
     ) -> None:
         self._number = number
         self._rests: list[Rest] = []
         self._template, self._machine = template, machine
-        self._network: Nodes = proxy(network)  # it holds this object: avoids a cycle
+        self._pda: Nodes = proxy(pda)  # it holds this object: avoids a cycle
         self._readable = can_spell(template.names, spellable)
         self._names: Names | None = None
 
     def node(self, rest: Rest) -> int:
-        template, network, style = self._template, self._network, self._template.style
+        template, pda, style = self._template, self._pda, self._template.style
         if rest.place < 0 and (whole := self._independent_members()) is not None:
             return whole
         if not self._readable or not template.is_known(rest):
-            return network.node(self._machine.unfold(Call(template, rest)))
-        arena, member, end = network.arena, self._member(rest), template.end(rest)
+            return pda.node(self._machine.unfold(Call(template, rest)))
+        arena, member, end = pda.arena, self._member(rest), template.end(rest)
         if rest.place < 0:
-            brace = network.node(concat(literal("{"), style.opened))
-            return arena.make(at.SEQUENCE, brace, arena.choice([network.node(end), member]))
+            brace = pda.node(concat(literal("{"), style.opened))
+            return arena.make(at.SEQUENCE, brace, arena.choice([pda.node(end), member]))
         if member != at.DEAD:
-            member = arena.make(at.SEQUENCE, network.node(style.comma), member)
-        return arena.choice([network.node(concat(style.closing, end)), member])
+            member = arena.make(at.SEQUENCE, pda.node(style.comma), member)
+        return arena.choice([pda.node(concat(style.closing, end)), member])
 
     def _independent_members(self) -> int | None:
         """Node of the whole object if its members are independent, else None."""
-        template, lexicon = self._template, self._network.lexicon
+        template, dfa = self._template, self._pda.dfa
         found = template.alone() if self._readable else None
         if found is None or not all(
-            can_be_class(keys, lexicon, template.style.ordered) for keys, _ in found.classes
+            can_be_class(keys, dfa, template.style.ordered) for keys, _ in found.classes
         ):
             return None
-        return describe_members(found, found.classes, template.style, self._network, self._machine)
+        return describe_members(found, found.classes, template.style, self._pda, self._machine)
 
     def named(self, state: int, key: int) -> Expr:
         """Expression of what follows the closing quote of a name in a state."""
@@ -500,24 +500,24 @@ class MemberNodes:
     def _member(self, rest: Rest) -> int:
         found = [self._named(rest), self._other(rest)]
         options = [node for node in found if node != at.DEAD]
-        return self._network.arena.choice(options) if options else at.DEAD
+        return self._pda.arena.choice(options) if options else at.DEAD
 
     def _other(self, rest: Rest) -> int:
         other = concat(QUOTE, self._template.other(rest))
-        return self._network.node(other) if self._machine.alive(other) else at.DEAD
+        return self._pda.node(other) if self._machine.alive(other) else at.DEAD
 
     def _named(self, rest: Rest) -> int:
-        template, network = self._template, self._network
+        template, pda = self._template, self._pda
         values = [at.DEAD] * len(template.names)
         number = len(self._rests)
         self._rests.append(rest)
         for key in template.names_of(rest, self._machine.living):
-            values[key] = network.arena.make(at.NAMED, self._number, number, key)
+            values[key] = pda.arena.make(at.NAMED, self._number, number, key)
         if values.count(at.DEAD) == len(values):
             return at.DEAD
         if self._names is None:
-            self._names = Names(template.names, network.arena)
-        fields = describe_style(template.style, network.lexicon)
+            self._names = Names(template.names, pda.arena)
+        fields = describe_style(template.style, pda.dfa)
         fields[at.O_BARE] = 1
         frame = self._names.frame(values, [False] * len(values), fields)
-        return network.arena.make(at.MEMBER, frame)
+        return pda.arena.make(at.MEMBER, frame)

@@ -16,12 +16,12 @@ from guideway.automaton.lark_tables import LalrNodes
 from guideway.automaton.lexer_dfa import (
     SEARCHED,
     Lengths,
-    Lexicon,
+    LexerDfa,
     bounded_fields,
     expand,
     lexeme_of,
     run_of,
-    shared_lexicon,
+    shared_dfa,
 )
 from guideway.automaton.lookahead_emptiness import SHORT, Known, Verdicts
 from guideway.automaton.object_tables import (
@@ -33,7 +33,13 @@ from guideway.automaton.object_tables import (
     last_value,
 )
 from guideway.automaton.regex_records import counted_apart, readable
-from guideway.automaton.token_mask_cache import DRAWN, Gallery, Shelf, sealed, shared_gallery
+from guideway.automaton.token_mask_cache import (
+    DRAWN,
+    MaskStore,
+    TokenMaskCache,
+    sealed,
+    shared_mask_cache,
+)
 from guideway.automaton.token_tries import Row
 from guideway.context_free.lark.lowering import Place, Places, ReadLine
 from guideway.json_schema.lowering import lower_json_schema
@@ -67,13 +73,13 @@ from guideway.vocabulary.vocabulary import Vocabulary
 class Seed:
     plan: Plan
     known: Known
-    shelf: Shelf
+    mask_store: MaskStore
 
     @classmethod
-    def bare(cls, gallery: Gallery) -> "Seed":
-        """The nodes that every network needs."""
-        arena, shelf = Arena(gallery.plan), gallery.shelf()
-        shelf.describe(arena.context)
+    def bare(cls, mask_cache: TokenMaskCache) -> "Seed":
+        """The nodes that every automaton needs."""
+        arena, mask_store = Arena(mask_cache.plan), mask_cache.mask_store()
+        mask_store.describe(arena.context)
         arena.context[BOUND_SEARCH] = SEARCHED
         brace = arena.pool(b"}")
         arena.make(at.DEAD)
@@ -81,12 +87,12 @@ class Seed:
         arena.make(at.LITERAL, brace, 1, at.NIL)
         known = Known()
         known.nodes, known.told = {EMPTY: at.DEAD, EPSILON: at.NIL}, {at.DEAD, at.NIL}
-        return cls(arena.plan(), known, shelf)
+        return cls(arena.plan(), known, mask_store)
 
-    def beside(self, shelf: Shelf) -> "Seed":
+    def beside(self, mask_store: MaskStore) -> "Seed":
         context = self.plan.context.copy()
-        shelf.describe(context)
-        return replace(self, plan=self.plan.told(context), shelf=shelf)
+        mask_store.describe(context)
+        return replace(self, plan=self.plan.told(context), mask_store=mask_store)
 
 
 def plain_values() -> Expr:
@@ -102,17 +108,19 @@ _MANY: Final = 64  # requested nodes before batches of as many; 5,400 one by one
 
 
 @final
-class Network:
+class PushdownAutomaton:
     """The nodes of one expression, starting with those of a seed."""
 
-    def __init__(self, expr: Expr, machine: Derivatives, gallery: Gallery, seed: Seed) -> None:
-        self._machine, self.gallery, self.lexicon = machine, gallery, gallery.lexicon
-        machine.living.consult(self.lexicon)
+    def __init__(
+        self, expr: Expr, machine: Derivatives, mask_cache: TokenMaskCache, seed: Seed
+    ) -> None:
+        self._machine, self.mask_cache, self.dfa = machine, mask_cache, mask_cache.dfa
+        machine.living.consult(self.dfa)
         from guideway.automaton.kernels.entry import run
 
-        self._run, (self._row, self._spare) = run, np.empty((2, gallery.words), np.uint32)
+        self._run, (self._row, self._spare) = run, np.empty((2, mask_cache.words), np.uint32)
         self.arena = Arena(seed.plan)
-        self._shelf, self._lengths = seed.shelf, dict[int, Lengths]()
+        self._mask_store, self._lengths = seed.mask_store, dict[int, Lengths]()
         self._known = seed.known.copy()
         self.states, self._entered = dict[int, Any](), list[int]()  # for states.py, by `marks.key`
         self.marks, self._captures = Marks(self.arena), list[tuple[Capture, bool]]()
@@ -123,11 +131,11 @@ class Network:
         self.arena.context[at.SHORT] = SHORT
         if self._looks:
             self.arena.context[at.LOOKS] = 1
-            self.arena.context[at.ANYTHING_STATE] = self.lexicon.state(ANYTHING)
+            self.arena.context[at.ANYTHING_STATE] = self.dfa.state(ANYTHING)
 
     @cached_property
     def _verdicts(self) -> Verdicts:  # most schemas need none
-        return Verdicts(self.arena, self.lexicon, self._known.exprs, self._automata, self._machine)
+        return Verdicts(self.arena, self.dfa, self._known.exprs, self._automata, self._machine)
 
     def seed(self, expr: Expr) -> Seed:
         self.node(expr)
@@ -135,7 +143,7 @@ class Network:
         while place < len(self._known.exprs):  # which grows
             self._tell(self.node(self._known.exprs[place]))
             place += 1
-        return Seed(self.arena.plan(), self._known, self._shelf)
+        return Seed(self.arena.plan(), self._known, self._mask_store)
 
     def enter(self, rest: Expr) -> int:
         return self.run(at.ENTER, self.node(rest))
@@ -148,7 +156,7 @@ class Network:
         return code if code >= 0 else self._served(code, at.READ, macro, token)
 
     def fill(self, macro: int) -> "tuple[Row, list[int], bool]":
-        """Mask of a macro state, its unsure tokens, and whether the mask is on the shelf."""
+        """Mask of a macro state, its unsure tokens, and whether the mask is on the mask store."""
         if macro in self.marks.masks:
             return *self.marks.masks[macro], False
         context, row, spare = self.arena.context, self._row, self._spare
@@ -156,10 +164,10 @@ class Network:
         code = code if code >= 0 else self._served(code, at.FILL, macro, 0)
         if code == 0 and context[at.UNSURE_COUNT]:
             return self.marks.kept(macro, row.copy(), self.arena.unsure(row))
-        number = code or self._shelf.put(row, int(context[at.ROW_CODE]))
+        number = code or self._mask_store.put(row, int(context[at.ROW_CODE]))
         if number == 0:
             return sealed(row), [], False
-        return self._shelf.rows[number], [], True
+        return self._mask_store.rows[number], [], True
 
     def run(
         self, what: int, a: int, b: int = 0, row: "Row | None" = None, exits: "Row | None" = None
@@ -175,7 +183,7 @@ class Network:
         while code < 0:
             times = asked[code] = asked.get(code, 0) + 1
             self._serve(code, int(context[at.WANT]), _MANY if times > _MANY else 0)
-            with self.gallery.lent(context) if asked.get(at.NEED_LEX, 0) > _OFTEN else _NOBODY:
+            with self.mask_cache.lent(context) if asked.get(at.NEED_LEX, 0) > _OFTEN else _NOBODY:
                 code = self._run(context, what, a, b, row, spare)
         return code
 
@@ -206,9 +214,9 @@ class Network:
         if code == at.FULL:
             self.arena.grow(wanted)
         elif code == at.NEED_LEX:
-            expand(self.lexicon, wanted, self.arena.context)
+            expand(self.dfa, wanted, self.arena.context)
         elif code in DRAWN:
-            self.gallery.serve(code, wanted, self.arena)
+            self.mask_cache.serve(code, wanted, self.arena)
         elif code == at.NEED_JUDGE:
             self._verdicts.judge_all(wanted, lambda place, most: self.run(at.JUDGE, place, most))
         elif code == at.NEED_SCANNER:
@@ -244,7 +252,7 @@ class Network:
         """Target of an EXPR, RESUME or NAMED node; a BOUNDED node is its own or DEAD."""
         kind, a, low, high, between, within = self.arena.record(node)
         if kind == at.BOUNDED:
-            lengths = self._lengths.setdefault(between, Lengths(self.lexicon, between))
+            lengths = self._lengths.setdefault(between, Lengths(self.dfa, between))
             return node if lengths.alive(a, within or between, low, high) else at.DEAD
         if kind == at.NAMED:
             expr = self._listed[a].named(low, high)
@@ -256,7 +264,7 @@ class Network:
         """Return True if an expression has a text; for lookaheads, as far as it can tell alone."""
         if expr.looks:
             return self._machine.living.check(expr)
-        return self.lexicon.alive(expr) if expr.regular else self._machine.alive(expr)
+        return self.dfa.alive(expr) if expr.regular else self._machine.alive(expr)
 
     def _resumed(self, number: int, text: int) -> Expr:
         capture, marked = self._captures[number]
@@ -272,14 +280,14 @@ class Network:
                 return self._literal(bytes((members.bit_length() - 1,)), EPSILON)
             case Alt() if not expr.regular or self._is_structure(expr):
                 return self._choice(expr)
-            case Repeat(item, low, high) if not expr.regular or self.lexicon.holds_count(item):
+            case Repeat(item, low, high) if not expr.regular or self.dfa.holds_count(item):
                 rest = repeat(item, max(low - 1, 0), None if high is None else high - 1)
                 again = self.arena.make(at.SEQUENCE, self._entering(item), self.node(rest))
                 return again if low else self.arena.choice([at.NIL, again])
-            case Repeat() if self.lexicon.is_counted(expr):
+            case Repeat() if self.dfa.is_counted(expr):
                 return self._count(expr)
             case Bytes() | Alt() | Repeat() | And() | Not():
-                return self.arena.make(at.LEXEME, self.lexicon.state(expr))
+                return self.arena.make(at.LEXEME, self.dfa.state(expr))
             case Rule():
                 return self._rule(expr)
             case Call():
@@ -300,9 +308,9 @@ class Network:
 
     def _constant(self, expr: Expr) -> int:
         if isinstance(expr, Ahead):
-            if not self.lexicon.alive(expr.item):
+            if not self.dfa.alive(expr.item):
                 return at.DEAD
-            return self.arena.make(at.AHEAD, self.lexicon.state(expr.item), expr.level)
+            return self.arena.make(at.AHEAD, self.dfa.state(expr.item), expr.level)
         if isinstance(expr, Stop):
             return self.arena.make(at.STOP, expr.level)
         return self.arena.make(at.DOUBT) if isinstance(expr, Unsure) else self.node(expr)
@@ -318,7 +326,7 @@ class Network:
         return (
             self._known.is_of_words(choice)
             or any(isinstance(o, Concat) and isinstance(o.tail, Concat) for o in choice.options)
-            or self.lexicon.holds_count(choice)
+            or self.dfa.holds_count(choice)
         )
 
     def _sequence(self, expr: Concat, head: Expr, tail: Expr) -> int:
@@ -329,38 +337,38 @@ class Network:
             return self.arena.make(at.SEQUENCE, self._entering(head), rest)
         if isinstance(head, And) and (found := self._conjunction(head, tail)) is not None:
             return found
-        found = lexeme_of(head, tail, self.lexicon, self._is_no_lexeme)
+        found = lexeme_of(head, tail, self.dfa, self._is_no_lexeme)
         if found is None and isinstance(head, Repeat):
             return self.arena.make(at.SEQUENCE, self._count(head), self.node(tail))
         unit, rest = found or (head, tail)
-        lexeme = self.arena.make(at.LEXEME, self.lexicon.state(unit))
+        lexeme = self.arena.make(at.LEXEME, self.dfa.state(unit))
         return self.arena.make(at.SEQUENCE, lexeme, self.node(rest))
 
     def _is_no_lexeme(self, part: Expr) -> bool:
-        counted = isinstance(part, Repeat) and self.lexicon.is_counted(part)
+        counted = isinstance(part, Repeat) and self.dfa.is_counted(part)
         return counted or isinstance(part, And) or self._is_apart(part)
 
     def _is_apart(self, head: Expr) -> bool:
         """Return True if the head of a sequence has nodes of its own."""
         if not head.regular or (isinstance(head, Alt) and self._known.is_of_words(head)):
             return True
-        return isinstance(head, Alt | Repeat) and self.lexicon.holds_count(head)
+        return isinstance(head, Alt | Repeat) and self.dfa.holds_count(head)
 
     def _conjunction(self, head: And, tail: Expr) -> int | None:
         """Node of a conjunction with a count, and of its tail; None if it becomes a lexeme."""
-        found = counted_apart(head, self.lexicon.is_counted, self.lexicon.alive)
+        found = counted_apart(head, self.dfa.is_counted, self.dfa.alive)
         if found is None:
             return None
         rest, count = found
         if rest is None:
             return self._translate(concat(count, tail))
-        if (fields := bounded_fields(rest, count, tail, self.lexicon)) is None:
+        if (fields := bounded_fields(rest, count, tail, self.dfa)) is None:
             return None
         behind = self.node(tail.tail if isinstance(tail, Concat) else EPSILON)
         return self.arena.make(at.SEQUENCE, self.arena.make(at.BOUNDED, *fields), behind)
 
     def _count(self, repeated: Repeat) -> int:
-        between = self.lexicon.state(repeat(repeated.item))
+        between = self.dfa.state(repeat(repeated.item))
         return self.arena.make(at.COUNTED, between, *readable(repeated.low, repeated.high), between)
 
     def _literal(self, text: bytes, rest: Expr) -> int:
@@ -378,14 +386,14 @@ class Network:
     def _automaton_of(self, places: Places) -> LalrNodes:
         found = self._tables.get(places)
         if found is None:
-            found = self._tables[places] = LalrNodes(places, self, self.lexicon)
+            found = self._tables[places] = LalrNodes(places, self, self.dfa)
             self._automata[found.table] = found
         return found
 
     def _members_of(self, template: MembersTemplate) -> MemberNodes:
         found = self._members.get(template)
         if found is None:
-            spellable = self.lexicon.spellable
+            spellable = self.dfa.spellable
             found = MemberNodes(template, len(self._members), self, self._machine, spellable)
             self._members[template] = found
             self._listed.append(found)
@@ -401,56 +409,58 @@ class Network:
         if marked:
             return self.marks.make(self.node(capture.item), number)
         text = at.UNKNOWN_TEXT if capture.read is None else self.arena.read_text(capture.read)
-        return self.arena.make(at.CAPTURE, self.lexicon.state(capture.item), text, number)
+        return self.arena.make(at.CAPTURE, self.dfa.state(capture.item), text, number)
 
 
-_seeds: "WeakKeyDictionary[Gallery, Seed]" = WeakKeyDictionary()
-_bare: "WeakKeyDictionary[Gallery, Seed]" = WeakKeyDictionary()
+_seeds: "WeakKeyDictionary[TokenMaskCache, Seed]" = WeakKeyDictionary()
+_bare: "WeakKeyDictionary[TokenMaskCache, Seed]" = WeakKeyDictionary()
 _lock = threading.Lock()
 _values = lru_cache(maxsize=1)(plain_values)
 
 
-def new_network(expr: Expr, machine: Derivatives, gallery: Gallery) -> Network:
-    """A network, from the seed of plain JSON values if the vocabulary spells all bytes.
+def new_pda(expr: Expr, machine: Derivatives, mask_cache: TokenMaskCache) -> PushdownAutomaton:
+    """An automaton, from the seed of plain JSON values if the vocabulary spells all bytes.
 
     With lookaheads it starts bare, as nodes are then examined when they are made.
     """
-    plain = not expr.looks and gallery.lexicon.spellable == ALL_BYTES
+    plain = not expr.looks and mask_cache.dfa.spellable == ALL_BYTES
     with _lock:
-        seed = _seed(gallery) if plain else _bare_seed(gallery)
-    gallery.lexicon.count_anew()
-    return Network(expr, machine, gallery, seed)
+        seed = _seed(mask_cache) if plain else _bare_seed(mask_cache)
+    mask_cache.dfa.count_anew()
+    return PushdownAutomaton(expr, machine, mask_cache, seed)
 
 
-def succeed(vocabulary: Vocabulary, lexicon: Lexicon) -> None:
-    """Make the next seed when a lexicon is outgrown: the next caller need not wait 15 ms."""
-    lexicon.outgrown = False
-    following = shared_lexicon(lexicon.spellable)
-    if following is not lexicon and lexicon.spellable == ALL_BYTES:
-        gallery = shared_gallery(vocabulary, following)
+def succeed(vocabulary: Vocabulary, dfa: LexerDfa) -> None:
+    """Make the next seed when a lexer DFA is outgrown: the next caller need not wait 15 ms."""
+    dfa.outgrown = False
+    following = shared_dfa(dfa.spellable)
+    if following is not dfa and dfa.spellable == ALL_BYTES:
+        mask_cache = shared_mask_cache(vocabulary, following)
         with _lock:
-            _seed(gallery)
+            _seed(mask_cache)
 
 
-def _seed(gallery: Gallery) -> Seed:
-    found = _present(_seeds, gallery)
+def _seed(mask_cache: TokenMaskCache) -> Seed:
+    found = _present(_seeds, mask_cache)
     if found is None:
         values = _values()
-        made = Network(values, Derivatives(values), gallery, Seed.bare(gallery))
-        found = _seeds[gallery] = made.seed(values)
+        made = PushdownAutomaton(values, Derivatives(values), mask_cache, Seed.bare(mask_cache))
+        found = _seeds[mask_cache] = made.seed(values)
     return found
 
 
-def _bare_seed(gallery: Gallery) -> Seed:
-    found = _present(_bare, gallery)
+def _bare_seed(mask_cache: TokenMaskCache) -> Seed:
+    found = _present(_bare, mask_cache)
     if found is None:
-        found = _bare[gallery] = Seed.bare(gallery)
+        found = _bare[mask_cache] = Seed.bare(mask_cache)
     return found
 
 
-def _present(seeds: "WeakKeyDictionary[Gallery, Seed]", gallery: Gallery) -> Seed | None:
-    """The seed of a gallery for its current shelf, if it has one."""
-    found, shelf = seeds.get(gallery), gallery.shelf()
-    if found is not None and found.shelf is not shelf:
-        found = seeds[gallery] = found.beside(shelf)
+def _present(
+    seeds: "WeakKeyDictionary[TokenMaskCache, Seed]", mask_cache: TokenMaskCache
+) -> Seed | None:
+    """The seed of a mask cache for its current mask store, if it has one."""
+    found, mask_store = seeds.get(mask_cache), mask_cache.mask_store()
+    if found is not None and found.mask_store is not mask_store:
+        found = seeds[mask_cache] = found.beside(mask_store)
     return found

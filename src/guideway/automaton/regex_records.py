@@ -38,7 +38,7 @@ _HASHES: Final = {at.RECORDS: at.RECORD_HASH, at.SETS: at.SET_HASH}
 
 @final
 class Records:
-    """The records of one lexicon with at most `states` lexical states."""
+    """The records of one lexer DFA with at most `states` lexical states."""
 
     def __init__(self, spellable: int, states: int) -> None:
         from guideway.automaton.kernels.entry import lexemes

@@ -1,7 +1,7 @@
 """Decode states: the mask of a position in a text, and the state after a token.
 
-States are values; equal ones are one object. `States` makes them, by the compiled network or, where
-that has no room, by the plain engine.
+States are values; equal ones are one object. `States` makes them, by the compiled automaton or,
+where that has no room, by the plain engine.
 """
 
 import sys
@@ -13,10 +13,10 @@ from typing import Any, Final, final
 
 import numpy as np
 
-from guideway.automaton.lexer_dfa import shared_lexicon
+from guideway.automaton.lexer_dfa import shared_dfa
 from guideway.automaton.plain_masks import Rows
-from guideway.automaton.pushdown_automaton import Network, new_network, succeed
-from guideway.automaton.token_mask_cache import shared_gallery
+from guideway.automaton.pushdown_automaton import PushdownAutomaton, new_pda, succeed
+from guideway.automaton.token_mask_cache import shared_mask_cache
 from guideway.automaton.token_tries import Held, Row
 from guideway.errors import GuidewayError
 from guideway.json_schema.text import pause, resume
@@ -36,7 +36,7 @@ class State:
     """A position in a text. Equal states are the same object.
 
     Attributes:
-        network: None for the plain engine.
+        automaton: None for the plain engine.
         macro: macro state, or PLAIN.
         text: number of the text read of the current items (`marks`).
         hits, seen: cache hits, and those when the cache was last trimmed.
@@ -48,13 +48,13 @@ class State:
     # pair for each state would triple the garbage collector's work.
     __slots__ = (
         "__weakref__", "_before", "_by", "_end", "_others", "_rest", "accepts", "ended", "enough",
-        "hits", "macro", "network", "next", "row", "seen", "text", "token",
+        "hits", "macro", "next", "pda", "row", "seen", "text", "token",
     )  # fmt: skip
 
     def __init__(
-        self, network: Network | None, macro: int, accepts: bool, rest: Expr | None = None
+        self, pda: PushdownAutomaton | None, macro: int, accepts: bool, rest: Expr | None = None
     ) -> None:
-        self.network, self.macro, self.accepts = network, macro, accepts
+        self.pda, self.macro, self.accepts = pda, macro, accepts
         self.row: Row | None = None
         self.hits = self.seen = self.text = 0
         self.ended, self.enough = False, ALL
@@ -82,10 +82,10 @@ class State:
         if state._rest is None and state._before is None:
             state._before, state._by = self, token
 
-    def reader(self) -> Network | None:
-        if self.network is None and self.macro != PLAIN:
+    def reader(self) -> PushdownAutomaton | None:
+        if self.pda is None and self.macro != PLAIN:
             raise GuidewayError("a state of another engine")
-        return self.network
+        return self.pda
 
     def let_go(self) -> None:
         """Forget the successors, to break reference cycles."""
@@ -93,7 +93,7 @@ class State:
 
     def end(self, row: Row, rest: Expr) -> "State":
         if self._end is None:
-            self._end = State(self.network, self.macro, True, rest)
+            self._end = State(self.pda, self.macro, True, rest)
             self._end.ended, self._end.row = True, row
         return self._end
 
@@ -122,7 +122,7 @@ _DOUBTS: Final = 4  # tokens of a mask that kernels cannot decide before they ar
 
 @final
 class States:
-    """The states of one constraint; `beside` has other modules' results for the current network."""
+    """The states of one constraint; `beside` has others' results for the current automaton."""
 
     def __init__(
         self, expr: Expr, machine: Derivatives, vocabulary: Vocabulary, budget: Budget
@@ -133,8 +133,8 @@ class States:
         self.lock = threading.RLock()
         self.beside = dict[type, Any]()
         self._plain_states: dict[Expr, State] = {}
-        self._known: dict[int, State] = {}  # states of the network
-        self._with_rows: deque[State] = deque()  # states with rows outside a shelf
+        self._known: dict[int, State] = {}  # states of the automaton
+        self._with_rows: deque[State] = deque()  # states with rows outside a mask store
         self._misses = 0
         self._renew()
 
@@ -143,18 +143,18 @@ class States:
         return Rows(self._machine, self._vocabulary, self._budget)
 
     def _renew(self) -> None:
-        lexicon = shared_lexicon(self._vocabulary.spellable)
-        self.gallery = shared_gallery(self._vocabulary, lexicon)
-        self._network = new_network(self._expr, self._machine, self.gallery)
-        self._known, self._starts = self._network.states, dict[bytes, State]()
+        dfa = shared_dfa(self._vocabulary.spellable)
+        self.mask_cache = shared_mask_cache(self._vocabulary, dfa)
+        self._pda = new_pda(self._expr, self._machine, self.mask_cache)
+        self._known, self._starts = self._pda.states, dict[bytes, State]()
         self.beside = {}
 
     @property
     def _outgrown(self) -> bool:
-        return self.gallery.spent or self._network.arena.nbytes > self._budget.table_bytes
+        return self.mask_cache.spent or self._pda.arena.nbytes > self._budget.table_bytes
 
     def _outgrow(self) -> None:
-        """Start a new network; states that are still held stay in the old one."""
+        """Start a new automaton; states that are still held stay in the old one."""
         for state in self._with_rows:
             state.row = None
         self._with_rows.clear()
@@ -196,20 +196,20 @@ class States:
     def _begin(self, rest: Expr) -> State:
         found = None
         with while_there_is_room:
-            found = self._enter(self._network, rest)
+            found = self._enter(self._pda, rest)
         if found is None:  # shared arrays are full: start new ones
             with while_there_is_room:
                 self._renew()
-                found = self._enter(self._network, rest)
+                found = self._enter(self._pda, rest)
         found = found or self._plain_state(rest)
         found.know_rest(rest)
         return found
 
-    def _enter(self, network: Network, rest: Expr) -> State:
+    def _enter(self, pda: PushdownAutomaton, rest: Expr) -> State:
         """The state of what follows; of the plain engine where the kernels are unsure."""
-        macro = network.enter(rest)
-        if not network.arena.macro(macro)[1]:
-            return self._state(network, macro)
+        macro = pda.enter(rest)
+        if not pda.arena.macro(macro)[1]:
+            return self._state(pda, macro)
         return self._plain_state(rest)
 
     def _plain_state(self, rest: Expr) -> State:
@@ -256,22 +256,22 @@ class States:
         return found
 
     def _move(self, state: State) -> None:
-        """Move a state to a new network, as its own is full."""
+        """Move a state to a new automaton, as its own is full."""
         rest = self.rest(state)
         self._renew()
-        found = self._enter(self._network, rest)
-        state.network, state.macro, state.text = found.network, found.macro, 0
-        if found.network is not None:
-            self._network.states[state.macro] = state
+        found = self._enter(self._pda, rest)
+        state.pda, state.macro, state.text = found.pda, found.macro, 0
+        if found.pda is not None:
+            self._pda.states[state.macro] = state
 
     def _leave(self, state: State) -> None:
         """Move a state to the plain engine: slow, but without bounded tables: masks never fail."""
         self._machine.living.consult(None)
         state.know_rest(self.rest(state))
-        state.network, state.macro = None, PLAIN
+        state.pda, state.macro = None, PLAIN
 
     def end(self, state: State) -> State:
-        return state.end(self.gallery.ends, self.rest(state))
+        return state.end(self.mask_cache.ends, self.rest(state))
 
     def rest(self, state: State) -> Expr:
         """Expression of what follows; the plain engine replays the way from the last known one."""
@@ -285,12 +285,12 @@ class States:
             return state.known_rest()
 
     @property
-    def network(self) -> Network:
-        return self._network
+    def pda(self) -> PushdownAutomaton:
+        return self._pda
 
     def held(self) -> Held:
         with self.lock:
-            rows, nbytes = len(self._with_rows), self._network.arena.nbytes
+            rows, nbytes = len(self._with_rows), self._pda.arena.nbytes
             return Held(
                 rows=rows,
                 row_bytes=self.size() - nbytes,
@@ -301,7 +301,7 @@ class States:
             )
 
     def size(self) -> int:
-        return len(self._with_rows) * 4 * self.gallery.words + self._network.arena.nbytes
+        return len(self._with_rows) * 4 * self.mask_cache.words + self._pda.arena.nbytes
 
     def forget(self) -> None:
         with self.lock:
@@ -322,25 +322,25 @@ class States:
     def _reached(self, state: State, token: int) -> State | None:
         if token >= len(self._tokens) or not self._tokens[token]:
             return None
-        network = state.reader()
-        if network is None:
-            return self._reached_plainly(state, token, self._network)
-        code = network.read(state.macro, token, state.text)
+        pda = state.reader()
+        if pda is None:
+            return self._reached_plainly(state, token, self._pda)
+        code = pda.read(state.macro, token, state.text)
         if code & 1:
-            return self._reached_plainly(state, token, network)
+            return self._reached_plainly(state, token, pda)
         if code == 0:
             return None
         macro = code >> 2
-        key = network.marks.key(macro) if network.marks.any else macro
-        found = network.states.get(key)
+        key = pda.marks.key(macro) if pda.marks.any else macro
+        found = pda.states.get(key)
         if found is None:
-            found = network.states[key] = State(network, macro, code & 2 != 0)
+            found = pda.states[key] = State(pda, macro, code & 2 != 0)
             found.text = key >> 32
         return found
 
-    def _reached_plainly(self, state: State, token: int, network: Network) -> State | None:
+    def _reached_plainly(self, state: State, token: int, pda: PushdownAutomaton) -> State | None:
         rest = self._read_plainly(state, token)
-        return None if rest is None else self._enter(network, rest)
+        return None if rest is None else self._enter(pda, rest)
 
     def _read_plainly(self, state: State, token: int) -> Expr | None:
         """Expression after a token; the plain engine keeps all texts of a capture, kernels one."""
@@ -349,7 +349,7 @@ class States:
             rest = None if rest is None else self._machine.step(rest, byte)
         return rest
 
-    def _sure(self, state: State, network: Network, unsure: list[int]) -> Iterator[int]:
+    def _sure(self, state: State, pda: PushdownAutomaton, unsure: list[int]) -> Iterator[int]:
         """The allowed ones among the unsure tokens of a mask.
 
         After _DOUBTS undecided tokens the plain engine decides, sharing prefixes: 1,312 tokens
@@ -358,7 +358,7 @@ class States:
         doubts, known = 0, dict[bytes, Expr | None]()
         for token in unsure:
             if doubts < _DOUBTS:
-                code = network.read(state.macro, token, state.text)
+                code = pda.read(state.macro, token, state.text)
                 if code & 1 == 0:
                     if code:
                         yield token
@@ -380,35 +380,35 @@ class States:
             known[text[: place + 1]] = rest
         return rest
 
-    def _state(self, network: Network, macro: int) -> State:
-        found = network.states.get(macro)
+    def _state(self, pda: PushdownAutomaton, macro: int) -> State:
+        found = pda.states.get(macro)
         if found is None:
-            found = network.states[macro] = State(network, macro, network.arena.macro(macro)[0])
+            found = pda.states[macro] = State(pda, macro, pda.arena.macro(macro)[0])
         return found
 
     def _filled(self, state: State) -> Row:
         row = state.row
         if row is None:
             self._misses += 1
-            row, shelved = self._fill(state)
+            row, stored_row = self._fill(state)
             state.row = row
-            if not shelved:
+            if not stored_row:
                 self._remember(state)
         return row
 
     def _fill(self, state: State) -> tuple[Row, bool]:
-        network = state.reader()
-        if network is None:
+        pda = state.reader()
+        if pda is None:
             return self._plain.row(self.rest(state)), False
-        row, unsure, shelved = network.fill(state.macro)
-        if network.lexicon.outgrown:
-            succeed(self._vocabulary, network.lexicon)
+        row, unsure, stored_row = pda.fill(state.macro)
+        if pda.dfa.outgrown:
+            succeed(self._vocabulary, pda.dfa)
         if unsure:
             row = row.copy()
-            for token in self._sure(state, network, unsure):
+            for token in self._sure(state, pda, unsure):
                 row[token >> 5] |= np.uint32(1 << (token & 31))
             row.flags.writeable = False
-        return row, shelved
+        return row, stored_row
 
     def _remember(self, state: State) -> None:
         """Add a row; drop the least recently used ones over the limit (a clock: Corbató 1968)."""

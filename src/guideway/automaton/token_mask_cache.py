@@ -1,7 +1,7 @@
 """Masks of lexer states: the tokens that each state reads whole, and the tries of those that leave.
 
-A `Gallery` belongs to one vocabulary and one lexicon, and all constraints over both share it. A
-`Shelf` stores equal rows once.
+A `TokenMaskCache` belongs to one vocabulary and one lexer DFA, and all constraints over both share
+it. A `MaskStore` stores equal rows once.
 """
 
 import threading
@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from guideway.automaton.arena import Arena, Plan
 from guideway.automaton.kernels import layout as at
-from guideway.automaton.lexer_dfa import MOST_STATES, Lexicon
+from guideway.automaton.lexer_dfa import MOST_STATES, LexerDfa
 from guideway.automaton.token_tries import (
     MOST_FIRST,
     Exits,
-    Forest,
     Held,
     Row,
+    TokenTries,
     address,
     pack,
     total,
@@ -36,7 +36,7 @@ _MOST_ROWS: Final = 1 << 14  # limit for small vocabularies
 
 
 @final
-class Shelf:
+class MaskStore:
     def __init__(self, words: int) -> None:
         self._words = words
         room = 1 << min(MOST_BYTES // (4 * words), _MOST_ROWS).bit_length() - 1
@@ -46,7 +46,7 @@ class Shelf:
         self.rows: list[Row] = [np.zeros(0, np.uint32)]
         self._room, self.full = room, False
         self._lock = threading.Lock()
-        _shelves.add(self)
+        _mask_stores.add(self)
 
     def held(self) -> Held:
         count = len(self.rows) - 1
@@ -81,12 +81,12 @@ def sealed(row: Row) -> Row:
     return own.view()
 
 
-_shelves: "WeakSet[Shelf]" = WeakSet()
-# A new gallery has a new shelf, so there is nothing to forget.
-track_shared(lambda: total([shelf.held() for shelf in [*_shelves]]), lambda: None)
+_mask_stores: "WeakSet[MaskStore]" = WeakSet()
+# A new mask cache has a new mask store, so there is nothing to forget.
+track_shared(lambda: total([mask_store.held() for mask_store in [*_mask_stores]]), lambda: None)
 
 
-DRAWN: Final = (at.NEED_PICTURE, at.NEED_EXITS, at.NEED_COUNT, at.NEED_TRIE)  # by galleries
+DRAWN: Final = (at.NEED_PICTURE, at.NEED_EXITS, at.NEED_COUNT, at.NEED_TRIE)  # by mask caches
 MOST_PICTURES: Final = 1 << 18
 MOST_NOTED: Final = MOST_PICTURES  # their table is twice as large
 MOST_ROWS: Final = 4096
@@ -94,7 +94,7 @@ SCRAP: Final = 128  # subtrees of so few nodes are walked each time
 _ALL_LISTED: Final = 1 << 24
 _ALL_WIDE: Final = 1 << 12
 _MOST_EXITS: Final = MOST_FIRST  # nodes where tokens leave one state
-_NARROW: Final = 8192  # nodes of an exit trie that is made with its picture
+_NARROW: Final = 8192  # nodes of an exit trie that is made with its state mask
 _FEW: Final = 2048  # tokens in a list; setting so many bits takes as long as a row of Llama 3
 _TOKENS: Final = 1 << 20
 _ALL_BYTES: Final = np.full(4, ~np.uint64(0))
@@ -102,55 +102,57 @@ _NO_HOLES: Final = np.zeros(0, np.int32)
 
 
 @final
-class Gallery:
-    """The pictures of one vocabulary and one lexicon; galleries may share a forest.
+class TokenMaskCache:
+    """The state masks of one vocabulary and one lexer DFA; mask caches may share a token tries.
 
     Attributes:
-        spent: whether new texts should begin in another gallery: this one had no room for a
-            picture, or has a successor. Masks without pictures take seconds.
+        spent: whether new texts should begin in another mask cache: this one had no room for a
+            state mask, or has a successor. Masks without state masks take seconds.
     """
 
     def __init__(
-        self, vocabulary: Vocabulary, lexicon: Lexicon, forest: Forest | None = None
+        self, vocabulary: Vocabulary, dfa: LexerDfa, token_tries: TokenTries | None = None
     ) -> None:
-        self.lexicon, self.spent = lexicon, False
+        self.dfa, self.spent = dfa, False
         self.words = words(vocabulary.width)
         joined, self.token_at = vocabulary.joined
         self.tokens = np.frombuffer(joined or b"\0", np.uint8)
-        self.forest = Forest(vocabulary.flat_trie, self.words) if forest is None else forest
-        self.deepest = self.forest.deepest
+        self.token_tries = (
+            TokenTries(vocabulary.flat_trie, self.words) if token_tries is None else token_tries
+        )
+        self.deepest = self.token_tries.deepest
         self.ends = pack(sorted(vocabulary.eos_ids), vocabulary.width)
-        self.picture_at = untouched(MOST_STATES, np.int32)
+        self.state_mask_at = untouched(MOST_STATES, np.int32)
         self.count_at = untouched(MOST_STATES, np.int32)
         self.keys = untouched(2 * MOST_NOTED, np.int64)
         self.values = untouched(2 * MOST_NOTED, np.int32)
         self.base = untouched((MOST_ROWS, self.words), np.uint32)
-        self.pictures = untouched((MOST_PICTURES, 6), np.int32)
-        self.exits = Exits(self.forest)
+        self.state_masks = untouched((MOST_PICTURES, 6), np.int32)
+        self.exits = Exits(self.token_tries)
         self._loop = untouched((MOST_STATES, 2), np.uint64)
         self._loops = untouched(MOST_STATES, np.uint8)
         self.wide = untouched((_ALL_WIDE, 6), np.int64)
         self.listed = untouched(_ALL_LISTED, np.int32)
-        self._used_pictures = self._used_wide = 1
+        self._used_state_masks = self._used_wide = 1
         self._used_rows = self._used_listed = self._noted = 0
         self._wide_states: dict[int, tuple[int, int]] = {}
         self._found = untouched(max(_TOKENS, vocabulary.width), np.int32)
         self._left = untouched(_MOST_EXITS, np.int32)
         self._lock = threading.Lock()
-        self._shelf = Shelf(self.words)
+        self._mask_store = MaskStore(self.words)
         self._walk = np.zeros(2 * (self.deepest + 2), np.int32)
         self._begun = np.zeros(self.deepest + 3, np.int32)
         self.plan = Plan.empty(self)
         self._context = self.plan.context.copy()
         self._context[at.WALK], self._context[at.BEGUN] = address(self._walk), address(self._begun)
-        self._context[at.LEXICON] = address(lexicon.records.context)
+        self._context[at.LEXICON] = address(dfa.records.context)
         self.exits.begin(self._context)
-        if forest is None:
-            self.forest.survey(self._context)
+        if token_tries is None:
+            self.token_tries.survey(self._context)
 
     @property
     def nbytes(self) -> int:
-        return self._own + self.forest.nbytes
+        return self._own + self.token_tries.nbytes
 
     @property
     def _own(self) -> int:
@@ -161,52 +163,52 @@ class Gallery:
         """Memory that only old constraints use, in bytes."""
         if not self.spent:
             return 0
-        forest = self.forest.nbytes if self.forest.crowded else 0
-        lexicon = self.lexicon.nbytes if self.lexicon.is_large() else 0
-        return self._own + forest + lexicon
+        token_tries = self.token_tries.nbytes if self.token_tries.crowded else 0
+        dfa = self.dfa.nbytes if self.dfa.is_large() else 0
+        return self._own + token_tries + dfa
 
     @property
     def crowded(self) -> bool:
         """Return True if a quarter of the room of some table is used."""
         used = (
-            (self._used_pictures, self.pictures),
+            (self._used_state_masks, self.state_masks),
             (self._used_rows, self.base),
             (self._used_listed, self.listed),
             (self._used_wide, self.wide),
             (2 * self._noted, self.keys),
         )
         full = any(4 * count > len(table) for count, table in used)
-        return full or self.exits.crowded or self.forest.crowded
+        return full or self.exits.crowded or self.token_tries.crowded
 
     def staying(self, state: int) -> Row | None:
         """The row of tokens that a lexical state reads without leaving it, if it has one."""
-        base, _, _, _, _, doubts = self.pictures[max(self.picture_at[state], 0)].tolist()
-        known = self.picture_at[state] > 0 and base >= 0 and not doubts
+        base, _, _, _, _, doubts = self.state_masks[max(self.state_mask_at[state], 0)].tolist()
+        known = self.state_mask_at[state] > 0 and base >= 0 and not doubts
         return self.base[base] if known else None
 
-    def shelf(self) -> Shelf:
-        if self._shelf.full:
-            self._shelf = Shelf(self.words)
-        return self._shelf
+    def mask_store(self) -> MaskStore:
+        if self._mask_store.full:
+            self._mask_store = MaskStore(self.words)
+        return self._mask_store
 
     def describe(self, context: "NDArray[np.int64]") -> None:
         context[at.ROW_WORDS], context[at.PICTURE_ROOM] = self.words, len(self.keys) // 2
         context[at.SCRAP] = SCRAP
-        self.forest.describe(context)
+        self.token_tries.describe(context)
         for slot, array in (
-            (at.LEX, self.lexicon.rows),
-            (at.LEX_FLAG, self.lexicon.flags),
-            (at.LEX_FIRST, self.lexicon.first),
-            (at.LEX_OPTION_AT, self.lexicon.option_at),
-            (at.LEX_OPTION, self.lexicon.options),
+            (at.LEX, self.dfa.rows),
+            (at.LEX_FLAG, self.dfa.flags),
+            (at.LEX_FIRST, self.dfa.first),
+            (at.LEX_OPTION_AT, self.dfa.option_at),
+            (at.LEX_OPTION, self.dfa.options),
             (at.TOKEN, self.tokens),
             (at.TOKEN_AT, self.token_at),
-            (at.PICTURE_AT, self.picture_at),
+            (at.PICTURE_AT, self.state_mask_at),
             (at.PICTURE_KEY, self.keys),
             (at.PICTURE_VALUE, self.values),
             (at.COUNT_AT, self.count_at),
             (at.BASE, self.base),
-            (at.PICTURE, self.pictures),
+            (at.PICTURE, self.state_masks),
             (at.EXIT, self.exits.rows),
             (at.WIDE, self.wide),
             (at.LISTED, self.listed),
@@ -219,8 +221,8 @@ class Gallery:
     @contextmanager
     def lent(self, context: "NDArray[np.int64]") -> Generator[None]:
         """Context in which a kernel makes lexical states itself."""
-        with self._lock, self.lexicon.lock:
-            context[at.LEXICON] = address(self.lexicon.records.context)
+        with self._lock, self.dfa.lock:
+            context[at.LEXICON] = address(self.dfa.records.context)
             try:
                 yield
             finally:
@@ -238,20 +240,20 @@ class Gallery:
             arena.set_root(wanted, self._refusal() if root is None else root)
 
     def make(self, state: int, below: int = 0) -> None:
-        """Make the picture of a lexical state over the subtree of a node of the forest."""
+        """Make the state mask of a lexical state over the subtree of a node of the token tries."""
         with self._lock:
-            if below == 0 and self.picture_at[state]:
+            if below == 0 and self.state_mask_at[state]:
                 return
-            made = self._picture(below, state)
+            made = self._state_mask(below, state)
             if below == 0:
-                self.picture_at[state] = made
+                self.state_mask_at[state] = made
             else:
                 self._note(below, state, made)
 
-    def make_exits(self, picture: int, leads: "NDArray[np.uint64]") -> None:
-        """Make the trie of those exits of a picture that begin with one of these bytes."""
+    def make_exits(self, state_mask: int, leads: "NDArray[np.uint64]") -> None:
+        """Make the trie of those exits of a state mask that begin with one of these bytes."""
         with self._lock:
-            found = self._wide_states.get(picture)
+            found = self._wide_states.get(state_mask)
             if found is None:  # another thread has asked, and there was no room
                 return
             below, state = found
@@ -259,16 +261,16 @@ class Gallery:
             if left <= len(self._left):
                 root = self.exits.planted(self._left[:left])
             if root is None or number == len(self.wide):
-                self._forsake(picture)
+                self._forsake(state_mask)
                 return
             self._used_wide = number + 1
             row = self.wide[number]
             row[:4], row[4] = leads.view(np.int64), root
-            row[5] = self.pictures[picture, at.P_WIDE]
-            self.pictures[picture, at.P_WIDE] = number
+            row[5] = self.state_masks[state_mask, at.P_WIDE]
+            self.state_masks[state_mask, at.P_WIDE] = number
 
     def make_counted(self, state: int) -> None:
-        """Make the picture of a state between counted items: a row for each number of items."""
+        """Make the state mask of a state between counted items: a row for each number of items."""
         from guideway.automaton.kernels.entry import count_rows, stack_rows
 
         with self._lock:
@@ -290,9 +292,9 @@ class Gallery:
                     made = self._hang([first, most, 0, *roots])
             self.count_at[state] = made or self._refusal()
 
-    def _picture(self, below: int, state: int) -> int:
-        """Make a picture; return its number or at.NO_PICTURE."""
-        from guideway.automaton.kernels.entry import draw_picture
+    def _state_mask(self, below: int, state: int) -> int:
+        """Make a state mask; return its number or at.NO_PICTURE."""
+        from guideway.automaton.kernels.entry import draw_state_mask
 
         count, left = self._taken(below, state, _ALL_BYTES)
         holes, doubts = 2 * int(self._begun[0]), int(self._begun[2])
@@ -310,7 +312,7 @@ class Gallery:
             exits = self.exits.planted(self._left[:left], _NARROW)
         if exits is None:
             exits = at.WIDE_EXITS
-            self._wide_states[self._used_pictures] = below, state
+            self._wide_states[self._used_state_masks] = below, state
         unsure = 0
         if doubts:
             unsure = self._list(np.array([doubts], np.int32)) + 1
@@ -318,7 +320,7 @@ class Gallery:
         if few:
             first = self._list(tokens)
             return self._hang([-1, first, first + count, exits, 0, unsure])
-        draw_picture(self._context, self._found[:holes], self.base[self._used_rows])
+        draw_state_mask(self._context, self._found[:holes], self.base[self._used_rows])
         self._used_rows = (row := self._used_rows) + 1
         return self._hang([row, 0, 0, exits, 0, unsure])
 
@@ -329,80 +331,80 @@ class Gallery:
 
     def _taken(self, below: int, state: int, leads: "NDArray[np.uint64]") -> tuple[int, int]:
         """Walk a subtree; return the numbers of tokens (in `_found`) and exits (in `_left`)."""
-        from guideway.automaton.kernels.entry import picture
+        from guideway.automaton.kernels.entry import state_mask
 
         self._context[at.CURSOR] = 0
         self._context[at.FEW], self._begun[:3] = _FEW, 0
         found, left = self._found, self._left
-        code = self._served(lambda c: picture(c, below, state, found, left, leads))
+        code = self._served(lambda c: state_mask(c, below, state, found, left, leads))
         return code >> 32, code & 0xFFFFFFFF
 
     def _served(self, kernel: "Callable[[NDArray[np.int64]], int]") -> int:
         while True:
-            with self.lexicon.lock:
+            with self.dfa.lock:
                 code = kernel(self._context)
             if code != at.NEED_LEX:
                 return code
-            self.lexicon.expand(int(self._context[at.WANT]))
+            self.dfa.expand(int(self._context[at.WANT]))
 
     def _has_room(self, rows: int, tokens: int) -> bool:
         return (
-            self._used_pictures < len(self.pictures)
+            self._used_state_masks < len(self.state_masks)
             and self._used_rows + rows <= len(self.base)
             and self._used_listed + tokens <= len(self.listed)
         )
 
     def _note(self, below: int, state: int, made: int) -> None:
-        from guideway.automaton.kernels.entry import remember_picture
+        from guideway.automaton.kernels.entry import remember_state_mask
 
-        remember_picture(self._context, below, state, made)
+        remember_state_mask(self._context, below, state, made)
         self._noted += 1
         if 2 * self._noted >= len(self.keys):
-            self.pictures[0, at.CLOSED] = 1
+            self.state_masks[0, at.CLOSED] = 1
             self.spent = True
 
-    def _forsake(self, picture: int) -> None:
-        """Replace a picture whose exits have no room by at.NO_PICTURE."""
-        below, state = self._wide_states.pop(picture)
+    def _forsake(self, state_mask: int) -> None:
+        """Replace a state mask whose exits have no room by at.NO_PICTURE."""
+        below, state = self._wide_states.pop(state_mask)
         if below == 0:
-            self.picture_at[state] = self._refusal()
+            self.state_mask_at[state] = self._refusal()
         else:
             self._note(below, state, self._refusal())
 
     def _refusal(self) -> int:
-        """at.NO_PICTURE, as there is no room for a picture or its exits."""
+        """at.NO_PICTURE, as there is no room for a state mask or its exits."""
         self.spent = self.spent or self.crowded
         return at.NO_PICTURE
 
     def _hang(self, fields: list[int]) -> int:
-        number = self._used_pictures
-        self._used_pictures = number + 1
-        self.pictures[number] = fields
+        number = self._used_state_masks
+        self._used_state_masks = number + 1
+        self.state_masks[number] = fields
         return number
 
 
-_galleries: "WeakKeyDictionary[Vocabulary, Gallery]" = WeakKeyDictionary()
+_mask_caches: "WeakKeyDictionary[Vocabulary, TokenMaskCache]" = WeakKeyDictionary()
 _lock = threading.Lock()
 
 
 def _held() -> Held:
     with _lock:
-        return Held(state_bytes=sum(one.nbytes for one in _galleries.values()))
+        return Held(state_bytes=sum(one.nbytes for one in _mask_caches.values()))
 
 
-track_shared(_held, _galleries.clear)
+track_shared(_held, _mask_caches.clear)
 
 
-def shared_gallery(vocabulary: Vocabulary, lexicon: Lexicon) -> Gallery:
-    """The gallery of a vocabulary; a new one, if it can with the same forest, where needed.
+def shared_mask_cache(vocabulary: Vocabulary, dfa: LexerDfa) -> TokenMaskCache:
+    """The mask cache of a vocabulary; a new one, if it can with the same token tries, where needed.
 
-    A new lexicon needs one, and constraints that come when the last one is crowded.
+    A new lexer DFA needs one, and constraints that come when the last one is crowded.
     """
     with _lock:
-        found = _galleries.get(vocabulary)
-        if found is None or found.lexicon is not lexicon or found.spent or found.crowded:
-            forest = None if found is None or found.forest.crowded else found.forest
+        found = _mask_caches.get(vocabulary)
+        if found is None or found.dfa is not dfa or found.spent or found.crowded:
+            token_tries = None if found is None or found.token_tries.crowded else found.token_tries
             if found is not None:
                 found.spent = True
-            found = _galleries[vocabulary] = Gallery(vocabulary, lexicon, forest)
+            found = _mask_caches[vocabulary] = TokenMaskCache(vocabulary, dfa, token_tries)
         return found

@@ -78,7 +78,7 @@ MOST_FIRST: Final = 1 << 20
 
 
 @final
-class Forest:
+class TokenTries:
     def __init__(self, trie: FlatTrie, words: int) -> None:
         from guideway.automaton.kernels.tries import COUNTS
 
@@ -130,7 +130,7 @@ class Forest:
             context[slot] = address(array)
 
     def survey(self, context: "NDArray[np.int64]") -> None:
-        """Summarize the subtree of each node of the vocabulary's trie; once, before any picture."""
+        """Summarize the subtree of each node of the vocabulary's trie; once, before any mask."""
         from guideway.automaton.kernels.entry import survey_parts
 
         survey_parts(context, np.zeros(3 * (self.deepest + 2), np.uint64))
@@ -171,14 +171,14 @@ _MOST: Final = 1 << 16
 
 @final
 class Exits:
-    """The tries of one gallery.
+    """The tries of one mask cache.
 
     Attributes:
         rows: int32[n, 2], a number of items and the root of its trie.
     """
 
-    def __init__(self, forest: Forest) -> None:
-        self._forest = forest
+    def __init__(self, token_tries: TokenTries) -> None:
+        self._token_tries = token_tries
         self.rows = untouched((_MOST, 2), np.int32)
         self._used = 0
         self._known: dict[tuple[bytes, int], int | None] = {}  # by the nodes that are left
@@ -224,7 +224,7 @@ class Exits:
         key = left.tobytes(), most
         if key not in self._known:
             room = len(left) <= MOST_FIRST
-            found = self._forest.plant(self._context, left, most) if room else None
+            found = self._token_tries.plant(self._context, left, most) if room else None
             self._known[key] = found
         return self._known[key]
 

@@ -10,7 +10,7 @@ from typing import Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from guideway.automaton.completion_cost import MOST, Foresight
+from guideway.automaton.completion_cost import MOST, CompletionCost
 from guideway.automaton.plain_masks import Reached, Rows
 from guideway.automaton.states import ALL, State, States
 from guideway.automaton.token_tries import Row, pack, unpack
@@ -86,10 +86,14 @@ class Grouping:
     """The groups of the masks of one constraint. Not thread safe; its owner locks."""
 
     def __init__(
-        self, machine: Derivatives, states: States, foresight: Foresight, vocabulary: Vocabulary
+        self,
+        machine: Derivatives,
+        states: States,
+        completion_cost: CompletionCost,
+        vocabulary: Vocabulary,
     ) -> None:
         self._machine, self._states, self._vocabulary = machine, states, vocabulary
-        self._foresight = foresight
+        self._completion_cost = completion_cost
         self._last: tuple[State, Groups | None] | None = None
 
     def groups(self, state: State, tokens: int = ALL) -> Groups | None:
@@ -98,7 +102,7 @@ class Grouping:
         Tokens that stay within a string are grouped by state if they might need more than `tokens`.
         """
         if self._last is None or self._last[0] is not state:
-            self._last = state, self._grouped(state, self._foresight.staying(state))
+            self._last = state, self._grouped(state, self._completion_cost.staying(state))
         groups = self._last[1]
         if groups is not None and any(g.staying and (g.most or 0) > tokens for g in groups.each):
             groups = self._grouped(state, [])
@@ -113,7 +117,7 @@ class Grouping:
                 each.append(Group(tokens.astype(np.int32), most, staying=True))
                 mask &= ~row
         tokens = np.setdiff1d(unpack(mask), ends, assume_unique=True)
-        told = self._foresight.apart(state, tokens)
+        told = self._completion_cost.apart(state, tokens)
         if told is None or len(told[1]) > MOST:
             return None
         codes, most = told
@@ -148,11 +152,11 @@ class Closing:
         self._machine, self._states, self._rows, self._graph = machine, states, rows, graph
         self._vocabulary, self._doubts = vocabulary, Doubts()
         self._ends = sorted(vocabulary.eos_ids)
-        self._foresight: Foresight | None = None
+        self._completion_cost: CompletionCost | None = None
         self._grouping: Grouping | None = None
         if isinstance(states, States) and graph is None:
-            self._foresight = Foresight(states)
-            self._grouping = Grouping(machine, states, self._foresight, vocabulary)
+            self._completion_cost = CompletionCost(states)
+            self._grouping = Grouping(machine, states, self._completion_cost, vocabulary)
 
     @cached_property
     def _segmentation(self) -> Segmentation:
@@ -182,7 +186,7 @@ class Closing:
 
         Exact distances for each token of new schemas took 364 us a token, with the bound 134.
         """
-        bytes_ = None if self._foresight is None else self._foresight.at_most(state)
+        bytes_ = None if self._completion_cost is None else self._completion_cost.at_most(state)
         if bytes_ is not None and bytes_ <= tokens:
             return True
         return self.fits(self._states.rest(state), tokens)
@@ -196,8 +200,8 @@ class Closing:
 
     def within(self, state: State, mask: Row, tokens_left: int) -> Row:
         """The tokens of a mask after which `tokens_left - 1` suffice."""
-        if state.enough == ALL and self._foresight is not None:
-            bytes_ = self._foresight.enough(state)
+        if state.enough == ALL and self._completion_cost is not None:
+            bytes_ = self._completion_cost.enough(state)
             state.enough = ALL if bytes_ is None else bytes_ + 1
         if tokens_left >= state.enough:
             return mask

@@ -9,7 +9,7 @@ from threading import Lock
 from time import perf_counter
 from typing import Final, TypeAlias, TypeVar, final
 
-from guideway.automaton.lexer_dfa import shared_lexicon
+from guideway.automaton.lexer_dfa import shared_dfa
 from guideway.automaton.plain_masks import Rows
 from guideway.chat.parts import check_levels, parts_of
 from guideway.constraint.canonical_paths import TokenGraph
@@ -102,7 +102,7 @@ class Remembered:
     """A bounded LRU dictionary, thread safe; `hits` and `misses` count look-ups.
 
     Constraints grow while they are used, so their sizes are measured again now and then. Those of
-    galleries that only they use are counted once.
+    mask caches that only they use are counted once.
     """
 
     def __init__(self, most: int, most_bytes: int) -> None:
@@ -157,8 +157,8 @@ class Remembered:
         return sum(self._sizes.values()) + self._left_behind() > self.most_bytes
 
     def _left_behind(self) -> int:
-        galleries = {value.gallery for value in self._kept.values()}
-        return sum(one.left_behind for one in galleries if one is not None)
+        mask_caches = {value.mask_cache for value in self._kept.values()}
+        return sum(one.left_behind for one in mask_caches if one is not None)
 
 
 remembered: Final = Remembered(64, 512 << 20)
@@ -263,7 +263,7 @@ def _compile(
     with metered(meter.tick, fresh=True):
         expr = lower_source(resolved.source, Decisions(meter.tick))
         machine = Derivatives(expr, spelled.spellable, meter.tick)
-        machine.living.least.consulted = shared_lexicon(spelled.spellable)
+        machine.living.least.consulted = shared_dfa(spelled.spellable)
         # `has_text` lowers the parts that it needs.
         lives = _ask_naming_parts(resolved.source, lambda: machine.has_text(expr))
         if not lives:

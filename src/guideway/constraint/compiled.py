@@ -8,7 +8,7 @@ from typing import Any, Self, SupportsIndex, TypeAlias, final
 
 from guideway.automaton.plain_masks import Rows
 from guideway.automaton.states import State, States
-from guideway.automaton.token_mask_cache import Gallery
+from guideway.automaton.token_mask_cache import TokenMaskCache
 from guideway.automaton.token_tries import Held, Row, count, track, unpack
 from guideway.constraint.canonical_paths import CanonicalStates, ExploredStates, TokenGraph
 from guideway.constraint.closing import Closing, halved
@@ -391,9 +391,9 @@ class CompiledConstraint:
         return self._states.size() + rows
 
     @property
-    def gallery(self) -> Gallery | None:
-        """The pictures that it shares with other constraints; None if it uses none."""
-        return self._states.gallery if isinstance(self._states, States) else None
+    def mask_cache(self) -> TokenMaskCache | None:
+        """The state masks that it shares with other constraints; None if it uses none."""
+        return self._states.mask_cache if isinstance(self._states, States) else None
 
     def forget(self) -> None:
         """Drop masks and transitions. They are computed again when they are needed."""

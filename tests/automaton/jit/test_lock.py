@@ -85,7 +85,7 @@ def test_a_small_constraint_keeps_the_lock_while_it_reads() -> None:
             constraint.mask(state)
             state = constraint.advance(state, byte)
 
-    read(compiled("first"))  # lexical states and their pictures are made without the lock
+    read(compiled("first"))  # lexical states and their state masks are made without the lock
     constraint = compiled("second")
     with other_thread() as turns:
         before = turns[0]

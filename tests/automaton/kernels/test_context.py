@@ -1,4 +1,4 @@
-"""What kernels find in the context of a network is there alone."""
+"""What kernels find in the context of an automaton is there alone."""
 
 import ast
 from collections import defaultdict

@@ -273,7 +273,7 @@ def _joined(context: Context, head: int, before: int) -> tuple[int, int]:
 def alt_by_head(context: Context, base: int, deep: int) -> int:
     """As `alt_of`, with common heads factored out `deep` parts deep: x·y | x·z becomes x·(y|z).
 
-    Otherwise `.*(x.*|)` beside `.*` is another state, whose picture takes ten times as long.
+    Otherwise `.*(x.*|)` beside `.*` is another state, whose state mask takes ten times as long.
     """
     listed, end = int64s(context, at.LIST), int(context[at.TOP])
     if end - base == 1:

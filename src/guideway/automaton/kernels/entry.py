@@ -45,12 +45,12 @@ from guideway.automaton.kernels.records import rehash, state_of
 from guideway.automaton.kernels.shared_closures import begin
 from guideway.automaton.kernels.state_masks import (
     count_rows,
-    remember_picture,
+    remember_state_mask,
     stack_rows,
     survey_parts,
-    take_picture,
+    take_state_mask,
 )
-from guideway.automaton.kernels.tries import draw_picture, merge
+from guideway.automaton.kernels.tries import draw_state_mask, merge
 
 _FEW: Final = 16  # most masks are made of no more configurations
 
@@ -107,13 +107,13 @@ def run(context: Context, what: int, a: int, b: int, row: WholeWords, spare: Who
 
 
 @inner
-def picture(
+def state_mask(
     context: Context, below: int, state: int, found: WholeInts, exits: WholeInts, leads: Sets
 ) -> int:
-    """Find the tokens and exits of a state, expanding states; see `state_masks.take_picture`."""
+    """Find the tokens and exits of a state, expanding states; see `state_masks.take_state_mask`."""
     code = at.NEED_LEX
     while code == at.NEED_LEX:
-        code = take_picture(context, below, state, found, exits, leads)
+        code = take_state_mask(context, below, state, found, exits, leads)
         if code == at.NEED_LEX and not expand_wanted(context):
             break
     return code
@@ -129,7 +129,7 @@ def rehash_steps(context: Context, keys: WholeNumbers, values: WholeInts) -> Non
 
 @inner
 def lexemes(context: Context, what: int, a: int, program: WholeNumbers, made: WholeNumbers) -> int:
-    """Run one operation on the records of a lexicon; -1 if WANT has no room.
+    """Run one operation on the records of a lexer DFA; -1 if WANT has no room.
 
     WRITE: the expressions of a program. NUMBER a: the lexical state of record a. EXPAND a: the row
     of state a. SPLIT a: its options. IS_CODE a: record a is a prefix code. IS_ALIVE a: it has a
@@ -152,10 +152,10 @@ def lexemes(context: Context, what: int, a: int, program: WholeNumbers, made: Wh
 
 _kernels = Kernels(
     holding=(
-        *(run, node_of, text_of, judgement_of, first_frame, build_keys, remember_picture),
+        *(run, node_of, text_of, judgement_of, first_frame, build_keys, remember_state_mask),
         *(rehash_nodes, rehash_macros, rehash_frames, rehash_pairs, rehash_steps),
     ),
-    letting=(picture, draw_picture, survey_parts, merge, count_rows, stack_rows, lexemes),
+    letting=(state_mask, draw_state_mask, survey_parts, merge, count_rows, stack_rows, lexemes),
 )
 _folder = Path(__file__).parent
 _sources = [*_folder.glob("*.py"), *_folder.with_name("jit").glob("*.py")]

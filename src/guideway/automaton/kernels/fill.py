@@ -1,10 +1,11 @@
 """Masks of macro states, and the tokens that Lark's lexer reads.
 
-Outlooks of lexers: the tokens that a macro state of terminals reads below a trie node, and exits.
+Lexer masks of lexers: the tokens that a macro state of terminals reads below a trie node, and
+exits.
 
-An exit is a TOOK or APART node with the trie nodes where a token reaches it. As a picture of a
-lexical state, an outlook is made once for all stacks; at the root the walk takes a millisecond.
-After an exit the LALR states give the next LEXER, with another outlook. If an exit has many trie
+An exit is a TOOK or APART node with the trie nodes where a token reaches it. As a state mask of a
+lexical state, an lexer mask is made once for all stacks; at the root the walk takes a millisecond.
+After an exit the LALR states give the next LEXER, with another lexer mask. If an exit has many trie
 nodes, the rests of their tokens are merged to one trie.
 """
 
@@ -26,7 +27,7 @@ from guideway.automaton.jit.views import (
 )
 from guideway.automaton.kernels import layout as at
 from guideway.automaton.kernels.closure import close, value_follows
-from guideway.automaton.kernels.intern import full, macro_of, node_of, outlook_of
+from guideway.automaton.kernels.intern import full, lexer_mask_of, macro_of, node_of
 from guideway.automaton.kernels.lexer_closure import (
     bare_node,
     leaves_lexer,
@@ -42,11 +43,11 @@ from guideway.automaton.kernels.macro_states import (
 )
 from guideway.automaton.kernels.object_keys import frame_after_other, frame_field, object_field
 from guideway.automaton.kernels.shared_closures import begin
-from guideway.automaton.kernels.state_masks import is_lead, picture_of
+from guideway.automaton.kernels.state_masks import is_lead, state_mask_of
 from guideway.automaton.kernels.token_rows import (
     add_items,
-    add_picture,
     add_row,
+    add_state_mask,
     bounded_walk,
     doubtful_behind,
     leave_counted,
@@ -61,7 +62,7 @@ from guideway.automaton.kernels.token_rows import (
     walk_below,
     walk_keys,
 )
-from guideway.automaton.kernels.tries import child_of, has_below, set_tokens, shelved
+from guideway.automaton.kernels.tries import child_of, has_below, set_tokens, stored_row
 
 _FEW_NODES: Final = 4  # trie nodes of an exit; with more, the rests are merged to a trie
 _FEW_TOKENS: Final = 2048  # tokens that are listed as ranges; more become a row
@@ -71,20 +72,20 @@ _FEW_TOKENS: Final = 2048  # tokens that are listed as ranges; more become a row
 def learn(context: Context, code: int) -> int:
     if code != at.NEED_OUTLOOK:
         return learn_lexer(context, code)
-    return _make_outlook(context, int(context[at.WANT]), int(context[at.WANT_BELOW]))
+    return _make_lexer_mask(context, int(context[at.WANT]), int(context[at.WANT_BELOW]))
 
 
 @once
-def _make_outlook(context: Context, macro: int, below: int) -> int:
-    """Walk all below a trie node, and write the outlook of a macro state of terminals."""
-    number = outlook_of(context, below, macro)
+def _make_lexer_mask(context: Context, macro: int, below: int) -> int:
+    """Walk all below a trie node, and write the lexer mask of a macro state of terminals."""
+    number = lexer_mask_of(context, below, macro)
     if number < 0:
         return number
     context[at.LEAVINGS] = 0
-    ranges, groups = _walked_outlook(context, macro, below)
+    ranges, groups = _walked_lexer_mask(context, macro, below)
     if ranges < 0:
         return ranges
-    outlooks, start = int32s(context, at.OUTLOOK_AT), int(context[at.SEEN_LISTED])
+    lexer_masks, start = int32s(context, at.OUTLOOK_AT), int(context[at.SEEN_LISTED])
     used = _packed(context, start, ranges)
     if used < 0:
         return used
@@ -92,15 +93,15 @@ def _make_outlook(context: Context, macro: int, below: int) -> int:
     if last < 0:
         return last
     place = number * 4
-    outlooks[place + at.S_TOKENS], outlooks[place + at.S_EXITS] = start, start + used
-    outlooks[place + at.S_RANGES] = ranges if used == 2 * ranges else at.WHOLE_ROW
-    outlooks[place + at.S_KNOWN] = 1
+    lexer_masks[place + at.S_TOKENS], lexer_masks[place + at.S_EXITS] = start, start + used
+    lexer_masks[place + at.S_RANGES] = ranges if used == 2 * ranges else at.WHOLE_ROW
+    lexer_masks[place + at.S_KNOWN] = 1
     context[at.SEEN_LISTED] = last
     return at.OK
 
 
 @inner
-def _walked_outlook(context: Context, macro: int, below: int) -> tuple[int, int]:
+def _walked_lexer_mask(context: Context, macro: int, below: int) -> tuple[int, int]:
     """Write ranges after SEEN_LISTED and exits to LEFT_AT; return their numbers, or a code."""
     depths = uint16s(context, at.TRIE_DEPTH)
     bytes_ = uint8s(context, at.TRIE_BYTE)
@@ -231,7 +232,7 @@ def _packed(context: Context, start: int, ranges: int) -> int:
 
 @inner
 def _write_exits(context: Context, place: int, groups: int) -> int:
-    """Write the exits of an outlook; return their end, or FULL."""
+    """Write the exits of an lexer mask; return their end, or FULL."""
     by, listed = int64s(context, at.LEFT_BY), int32s(context, at.SEEN_LIST)
     if place >= context[at.SEEN_LIST_ROOM]:
         return full(context, at.SEEN_LISTED)
@@ -342,17 +343,17 @@ def look_out(context: Context, row: Words, below: int, node: int, stack: int) ->
     if nodes[node * 6] != at.LEXER:
         return _behind_exit(context, row, below, node, stack)
     macro, lines = int(nodes[node * 6 + 1]), int(nodes[node * 6 + 3])
-    number = outlook_of(context, below, macro)
+    number = lexer_mask_of(context, below, macro)
     if number < 0:
         return number
-    outlooks = int32s(context, at.OUTLOOK_AT)
+    lexer_masks = int32s(context, at.OUTLOOK_AT)
     listed = int32s(context, at.SEEN_LIST)
     start = number * 4
-    if outlooks[start + at.S_KNOWN] == 0:
+    if lexer_masks[start + at.S_KNOWN] == 0:
         context[at.WANT], context[at.WANT_BELOW] = macro, below
         return at.NEED_OUTLOOK
     _add_seen(context, row, start)
-    place = int(outlooks[start + at.S_EXITS])
+    place = int(lexer_masks[start + at.S_EXITS])
     exits = int(listed[place])
     place += 1
     for _ in range(exits):
@@ -365,8 +366,8 @@ def look_out(context: Context, row: Words, below: int, node: int, stack: int) ->
 
 @inner
 def _add_seen(context: Context, row: Words, here: int) -> None:
-    outlooks, ids = int32s(context, at.OUTLOOK_AT), int32s(context, at.TRIE_TOKEN)
-    start, ranges = int(outlooks[here + at.S_TOKENS]), int(outlooks[here + at.S_RANGES])
+    lexer_masks, ids = int32s(context, at.OUTLOOK_AT), int32s(context, at.TRIE_TOKEN)
+    start, ranges = int(lexer_masks[here + at.S_TOKENS]), int(lexer_masks[here + at.S_RANGES])
     if ranges == at.WHOLE_ROW:
         words, whole = context[at.ROW_WORDS], uint32s(context, at.SEEN_LIST)
         for word in range(words):
@@ -440,7 +441,7 @@ MANY_PLACES: Final = -19  # so many nodes are reached that a walk with merged st
 
 @once
 def fill(context: Context, macro: int, row: Words, spare: Words) -> int:
-    """Write the mask of a macro state, resumed if PENDING; return the equal row on the shelf."""
+    """Write the mask of a macro state, resumed if PENDING; return the equal stored row."""
     context[at.BLUR] = context[at.CAPTURES]
     code = at.OK
     if context[at.PENDING] == 0:
@@ -463,7 +464,7 @@ def fill(context: Context, macro: int, row: Words, spare: Words) -> int:
         return code
     if int32s(context, at.MACRO)[macro * 4 + 2] != 0:
         add_row(context, row, at.ENDS, 0)
-    return 0 if context[at.UNSURE_COUNT] != 0 else shelved(context, row)
+    return 0 if context[at.UNSURE_COUNT] != 0 else stored_row(context, row)
 
 
 @once
@@ -516,13 +517,13 @@ def _put_others_of(context: Context, macro: int) -> int:
 
 @inner
 def _is_open_key(context: Context, node: int) -> bool:
-    """Return True if a node reads a key that may be undeclared, and has a picture."""
+    """Return True if a node reads a key that may be undeclared, and has a state mask."""
     nodes = int32s(context, at.NODE)
     if nodes[node * 6] not in (at.MEMBER, at.KEY):
         return False
     if frame_field(context, nodes[node * 6 + 1], 5) == 0:
         return False
-    return picture_of(context, 0, _key_state(context, node)) != at.NO_PICTURE
+    return state_mask_of(context, 0, _key_state(context, node)) != at.NO_PICTURE
 
 
 @inner
@@ -538,11 +539,11 @@ def _key_state(context: Context, node: int) -> int:
 def _open_key(context: Context, row: Words, node: int, stack: int) -> int:
     """Set the tokens of a key, or of the quote before it, where undeclared keys are allowed."""
     frame, state = int(int32s(context, at.NODE)[node * 6 + 1]), _key_state(context, node)
-    picture = picture_of(context, 0, state)
-    if picture == 0:
+    state_mask = state_mask_of(context, 0, state)
+    if state_mask == 0:
         context[at.WANT], context[at.WANT_BELOW] = state, 0
         return at.NEED_PICTURE
-    add_picture(context, row, picture)
+    add_state_mask(context, row, state_mask)
     reach_begin(context)
     thing = frame_field(context, frame, 0)
     other = object_field(context, thing, at.O_OTHER)
@@ -550,7 +551,7 @@ def _open_key(context: Context, row: Words, node: int, stack: int) -> int:
     begin(context)
     code = value_follows(context, thing, other, unknown, stack)
     if code == at.OK:
-        code = leave_found(context, picture)
+        code = leave_found(context, state_mask)
     if code == at.OK:
         code = _reach(context, row)
     if code == at.OK:
@@ -634,18 +635,18 @@ def _lexical(context: Context, row: Words, below: int, node: int, stack: int) ->
             return after
     if below > 0 and int32s(context, at.TRIE_END)[below] - below <= context[at.SCRAP]:
         return _walked(context, row, below, node, stack)
-    picture = picture_of(context, below, state)
-    if picture == 0:
+    state_mask = state_mask_of(context, below, state)
+    if state_mask == 0:
         context[at.WANT], context[at.WANT_BELOW] = state, below
         return at.NEED_PICTURE
-    if picture == at.NO_PICTURE:
+    if state_mask == at.NO_PICTURE:
         return _walked(context, row, below, node, stack)
-    add_picture(context, row, picture)
-    if int32s(context, at.PICTURE)[picture * 6 + at.P_EXITS] == 0:
+    add_state_mask(context, row, state_mask)
+    if int32s(context, at.PICTURE)[state_mask * 6 + at.P_EXITS] == 0:
         return at.OK
     begin(context)
     code = close(context, after, stack)
-    return leave_found(context, picture) if code == at.OK else code
+    return leave_found(context, state_mask) if code == at.OK else code
 
 
 @once
@@ -663,7 +664,7 @@ def _literal(context: Context, row: Words, below: int, node: int, stack: int) ->
 @once
 def _counted(context: Context, row: Words, node: int, stack: int) -> int:
     """Set the tokens between two counted items, at the trie's root."""
-    nodes, pictures = int32s(context, at.NODE), int32s(context, at.PICTURE)
+    nodes, state_masks = int32s(context, at.NODE), int32s(context, at.PICTURE)
     state = int(nodes[node * 6 + 1])
     low = int(nodes[node * 6 + 2])
     high = int(nodes[node * 6 + 3])
@@ -671,17 +672,17 @@ def _counted(context: Context, row: Words, node: int, stack: int) -> int:
     code = close(context, at.NIL, stack)
     if code < 0:
         return code
-    picture = int(int32s(context, at.COUNT_AT)[state])
-    if picture == at.NO_PICTURE or not leaves_surely(context, state):
+    state_mask = int(int32s(context, at.COUNT_AT)[state])
+    if state_mask == at.NO_PICTURE or not leaves_surely(context, state):
         return _walked(context, row, 0, node, stack)
-    if picture == 0:
+    if state_mask == 0:
         context[at.WANT] = state
         return at.NEED_COUNT
-    add_items(context, row, picture, high)
-    place = picture * 6
-    if low == 0 and (high < 0 or high >= pictures[place + at.P_MOST]):
-        return leave_found(context, picture)
-    first, last = int(pictures[place + at.P_EXIT]), int(pictures[place + at.P_EXIT + 1])
+    add_items(context, row, state_mask, high)
+    place = state_mask * 6
+    if low == 0 and (high < 0 or high >= state_masks[place + at.P_MOST]):
+        return leave_found(context, state_mask)
+    first, last = int(state_masks[place + at.P_EXIT]), int(state_masks[place + at.P_EXIT + 1])
     return leave_counted(context, first, last, low, high)
 
 

@@ -101,8 +101,8 @@ def judgement_of(context: Context, node: int, stack: int) -> int:
 
 
 @inner
-def outlook_of(context: Context, below: int, macro: int) -> int:
-    """The number of the outlook of a macro state of terminals below a trie node; none is 0."""
+def lexer_mask_of(context: Context, below: int, macro: int) -> int:
+    """The number of the lexer mask of a macro state of terminals below a trie node; none is 0."""
     return _pair_of(
         context, below, macro, at.OUTLOOK, at.OUTLOOK_HASH, at.OUTLOOKS, at.OUTLOOK_ROOM
     )

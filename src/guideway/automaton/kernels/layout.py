@@ -41,7 +41,7 @@ FOUND: Final = 28  # number of configurations of the closure
 TODO: Final = 29  # length of its work list
 VISITED: Final = 30
 WORK_ROOM: Final = 31
-WANT_BELOW: Final = 32  # the trie node below which a picture is missing
+WANT_BELOW: Final = 32  # the trie node below which a state mask is missing
 REACHED: Final = 33  # length of the work list of a mask
 REACH_ROOM: Final = 34
 REACH_VISITED: Final = 35
@@ -56,7 +56,7 @@ MARKS: Final = 43  # whether there are MARK nodes; if so:
 READ_TEXT: Final = 44  # text before the token of READ
 AFTER_TEXT: Final = 45  # text after it
 MARK_TEXT: Final = 46  # current text + 1, 0 if unknown
-FEW: Final = 47  # pictures with at most so many tokens are listed
+FEW: Final = 47  # state masks with at most so many tokens are listed
 
 # Addresses. This constraint:
 NODE: Final = 48  # int32[n, 6]: kind, and five fields
@@ -85,7 +85,7 @@ SCRATCH: Final = 70  # int64[n]: configs of a closure, then its work list
 SEEN: Final = 71  # int64[n]: visited configs of a closure, a hash of generations
 WALK: Final = 72  # int32[max depth + 2]: the macro state at each depth
 UNSURE: Final = 73  # uint32[words]: tokens that READ has to check one by one
-BEGUN: Final = 75  # int32[max depth + 2]: counted items at each depth; for pictures, counters
+BEGUN: Final = 75  # int32[max depth + 2]: counted items at each depth; for state masks, counters
 LEADS: Final = 76  # uint64[4]: first bytes of the closure's configurations
 REACH_ITEM: Final = 77  # int64[n, 2]: config, and the trie node below which it reads
 REACH_SEEN: Final = 78  # int64[n, 3]: those visited already, a hash of generations
@@ -95,7 +95,7 @@ TARGET: Final = 74  # int32[nodes]: translation of EXPR, RESUME and NAMED, + 1; 
 LEX: Final = 80  # int32[n, 256]: 0 unknown, DEAD, or the state after a byte
 LEX_FLAG: Final = 81  # uint8[n]
 LEX_FIRST: Final = 82  # uint64[n, 4]
-LEXICON: Final = 83  # context of the lexicon's records; 0 while its lock is not held
+LEXICON: Final = 83  # context of the lexer DFA's records; 0 while its lock is not held
 # The vocabulary:
 TOKEN: Final = 88  # uint8[sum of lengths]
 TOKEN_AT: Final = 89  # int64[tokens + 1]
@@ -105,7 +105,7 @@ TRIE_END: Final = 92  # int32[n]
 TRIE_AT: Final = 93  # int32[n + 1]
 TRIE_TOKEN: Final = 94  # int32[tokens]
 TRIE_ROOT: Final = 95  # int32[256]
-PICTURE_AT: Final = 96  # int32[lexical states]: 0 unknown, a picture, or NO_PICTURE
+PICTURE_AT: Final = 96  # int32[lexical states]: 0 unknown, a state mask, or NO_PICTURE
 BASE: Final = 97  # uint32[n, words]
 PICTURE: Final = 98  # int32[n, 6], see below
 EXIT: Final = 99  # int32[n, 2]: items before an exit, root of the trie of rests
@@ -116,7 +116,7 @@ PART: Final = 108  # uint8[nodes]: flags of what else is below it, see `state_ma
 LOOP: Final = 109  # uint64[lexical states, 2]: ASCII bytes that lead from a state to itself
 LOOPS: Final = 110  # uint8[lexical states]: flags, see `state_masks`
 WIDE: Final = 106  # int64[n, 6]: set of bytes, root of the trie of exits that begin so, next or 0
-LISTED: Final = 104  # int32[n]: tokens of listed pictures
+LISTED: Final = 104  # int32[n]: tokens of listed state masks
 ENDS: Final = 100  # uint32[words]: the end ids
 EVERY: Final = 102  # uint32[words]: all tokens that have bytes
 SHELF: Final = 111  # int32[2 * room]: hash table of kept rows; 0 or the number of a row
@@ -192,9 +192,9 @@ OK: Final = 0
 FULL: Final = -1  # WANT is the slot of the count that has reached its room
 NEED_NODE: Final = -2  # WANT is an EXPR, RESUME or NAMED node to translate
 NEED_LEX: Final = -3  # WANT is a lexical state to expand; + OPTIONS_OF: to split
-NEED_PICTURE: Final = -4  # WANT is a lexical state whose picture is missing
+NEED_PICTURE: Final = -4  # WANT is a lexical state whose state mask is missing
 NEED_COUNT: Final = -6  # as NEED_PICTURE, for counted items
-NEED_EXITS: Final = -7  # WANT is a picture that lacks the exits that begin with LEADS
+NEED_EXITS: Final = -7  # WANT is a state mask that lacks the exits that begin with LEADS
 NEED_JUDGE: Final = -10  # WANT is a place whose verdict is missing
 NEED_SETTLED: Final = -11  # WANT is a node without SETTLED
 NEED_SCANNER: Final = -12  # WANT is a SCAN node whose state has no ways yet
@@ -287,7 +287,7 @@ P_WIDE: Final = 4  # first in WIDE: tries of exits by first bytes
 P_DOUBTS: Final = 5  # index in LISTED, after their number: trie nodes with unsure tokens; or 0
 P_MOST: Final = 1  # for counts: items of the last of its rows
 P_EXIT: Final = 4  # for counts: exits in EXIT: from, to; P_EXITS has all
-CLOSED: Final = 0  # field of picture 0: whether there is no room for more
+CLOSED: Final = 0  # field of state mask 0: whether there is no room for more
 
 # Fields of LENGTH: characters that a text from a pair must still begin, + 1; 0 unknown.
 L_EXACT: Final = 0
@@ -355,7 +355,7 @@ SHARED: Final = 2  # it may be entered once for all that follows it in a closure
 # Kind of node: an EXPR, 0, guards: end of that expression; or a node, the ENTRY below it.
 ENTRY: Final = 32
 
-# Outlooks of lexers of Lark's automaton (`kernels.fill`):
+# Lexer masks of lexers of Lark's automaton (`kernels.fill`):
 OUTLOOK: Final = 206  # int64[n]: trie node << 32 | macro state
 OUTLOOK_HASH: Final = 207
 OUTLOOK_AT: Final = 208  # int32[n, 4], see below
@@ -364,7 +364,7 @@ OUTLOOK_ROOM: Final = 210
 SEEN_LIST: Final = 211  # int32[n]: ranges of tokens or a row; number of exits, and exits
 SEEN_LISTED: Final = 212  # scalars
 SEEN_LIST_ROOM: Final = 213
-LEFT_BY: Final = 214  # int64[n, 3]: of a new outlook: config, number of trie nodes, the last
+LEFT_BY: Final = 214  # int64[n, 3]: of a new lexer mask: config, number of trie nodes, the last
 LEFT_AT: Final = 215  # int64[n]: previous of the same config << 32 | trie node
 LEAVINGS: Final = 216  # scalars
 LEAVING_ROOM: Final = 217
@@ -415,7 +415,7 @@ SPLITTING: Final = 269  # whether searches split states into options, since one 
 # The vocabulary:
 BOUND_SEARCH: Final = 270  # scalar: pairs that a search expands before it is SPLITTING
 
-# The lexicon, see `kernels.lexer_states`:
+# The lexer DFA, see `kernels.lexer_states`:
 LEX_OPTION_AT: Final = 271  # int32[lexical states]: 0 unknown, -1 if there is one, or index
 LEX_OPTION: Final = 272  # int32: options from that index, up to a 0
 OPTIONS_OF: Final = 1 << 30  # added to WANT of NEED_LEX: the options of a state are missing

@@ -220,7 +220,7 @@ def explore(context: Context, what: int, start: int) -> int:
 
 @inner
 def expand_wanted(context: Context) -> bool:
-    """Expand the state in WANT of a gallery, under the lexicon's lock; False if Python has to."""
+    """Expand the state in WANT, under the lexer DFA's lock; False if Python has to."""
     state, records = int(context[WANTED]), int64s(context, LEXICON)
     if context[LEXICON] == 0 or int32s(records, at.STATE_RECORD)[state & (OPTIONS_OF - 1)] == 0:
         return False

@@ -1,4 +1,4 @@
-"""Layout of a lexicon's records, in flat arrays as in `kernels.layout`; see `kernels.records`."""
+"""Layout of a lexer DFA's records, in flat arrays as in `kernels.layout`; see `kernels.records`."""
 
 from typing import Final
 

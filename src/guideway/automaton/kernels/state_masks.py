@@ -298,7 +298,7 @@ def is_lead(leads: Sets, place: int, byte: int) -> bool:
 
 
 @inner
-def take_picture(
+def take_state_mask(
     context: Context, below: int, state: int, holes: WholeInts, exits: WholeInts, leads: Sets
 ) -> int:
     """Find the tokens below a trie node that stay within a lexical state, and its exits.
@@ -506,8 +506,8 @@ def stack_rows(context: Context, items: WholeInts, place: int, most: int) -> Non
 
 
 @inner
-def _picture_place(context: Context, key: int) -> int:
-    """Index of `key` in the table of pictures, or of its free place."""
+def _state_mask_place(context: Context, key: int) -> int:
+    """Index of `key` in the table of state masks, or of its free place."""
     keys, last = int64s(context, at.PICTURE_KEY), 2 * context[at.PICTURE_ROOM] - 1
     place = (key * -7046029254386353131) >> 20 & last
     while keys[place] != 0 and keys[place] != key:
@@ -516,21 +516,21 @@ def _picture_place(context: Context, key: int) -> int:
 
 
 @inner
-def picture_of(context: Context, below: int, state: int) -> int:
-    """The picture of a lexical state below a trie node, NO_PICTURE, or 0 if unknown."""
+def state_mask_of(context: Context, below: int, state: int) -> int:
+    """The state mask of a lexical state below a trie node, NO_PICTURE, or 0 if unknown."""
     if below == 0:
         return int(int32s(context, at.PICTURE_AT)[state])
     key = (below << 32) | state
-    place = _picture_place(context, key)
+    place = _state_mask_place(context, key)
     if int64s(context, at.PICTURE_KEY)[place] == key:
         return int(int32s(context, at.PICTURE_VALUE)[place])
     return at.NO_PICTURE if int32s(context, at.PICTURE)[at.CLOSED] != 0 else 0
 
 
 @inner
-def remember_picture(context: Context, below: int, state: int, picture: int) -> None:
-    """Memoise the picture of a lexical state below a trie node other than the root."""
+def remember_state_mask(context: Context, below: int, state: int, state_mask: int) -> None:
+    """Memoise the state mask of a lexical state below a trie node other than the root."""
     key = (below << 32) | state
-    place = _picture_place(context, key)
-    int32s(context, at.PICTURE_VALUE)[place] = picture
+    place = _state_mask_place(context, key)
+    int32s(context, at.PICTURE_VALUE)[place] = state_mask
     int64s(context, at.PICTURE_KEY)[place] = key

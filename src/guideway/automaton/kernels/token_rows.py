@@ -109,10 +109,13 @@ def add_row(context: Context, row: Words, slot: int, number: int) -> None:
 
 
 @inner
-def add_picture(context: Context, row: Words, picture: int) -> None:
-    """Add the tokens of a picture, and mark the unsure ones."""
-    pictures, tokens = int32s(context, at.PICTURE), int32s(context, at.LISTED)
-    first, doubts = pictures[picture * 6 + at.P_BASE], pictures[picture * 6 + at.P_DOUBTS]
+def add_state_mask(context: Context, row: Words, state_mask: int) -> None:
+    """Add the tokens of a state mask, and mark the unsure ones."""
+    state_masks, tokens = int32s(context, at.PICTURE), int32s(context, at.LISTED)
+    first, doubts = (
+        state_masks[state_mask * 6 + at.P_BASE],
+        state_masks[state_mask * 6 + at.P_DOUBTS],
+    )
     if doubts > 0:
         ends = int32s(context, at.TRIE_END)
         for index in range(doubts, doubts + tokens[doubts - 1]):
@@ -121,19 +124,19 @@ def add_picture(context: Context, row: Words, picture: int) -> None:
         add_row(context, row, at.BASE, int(first))
     else:
         for index in range(
-            pictures[picture * 6 + at.P_LISTED], pictures[picture * 6 + at.P_LISTED + 1]
+            state_masks[state_mask * 6 + at.P_LISTED], state_masks[state_mask * 6 + at.P_LISTED + 1]
         ):
             token = tokens[index]
             row[token >> 5] |= np.uint32(1) << np.uint32(token & 31)
 
 
 @inner
-def add_items(context: Context, row: Words, picture: int, items: int) -> None:
+def add_items(context: Context, row: Words, state_mask: int, items: int) -> None:
     """Add the tokens that begin at most so many counted items (-1: any)."""
-    pictures = int32s(context, at.PICTURE)
-    most = int(pictures[picture * 6 + at.P_MOST])
+    state_masks = int32s(context, at.PICTURE)
+    most = int(state_masks[state_mask * 6 + at.P_MOST])
     wanted = most if items < 0 else min(items, most)
-    add_row(context, row, at.BASE, int(pictures[picture * 6 + at.P_BASE]) + wanted)
+    add_row(context, row, at.BASE, int(state_masks[state_mask * 6 + at.P_BASE]) + wanted)
 
 
 _DEEP = 255  # a height of at least this
@@ -321,25 +324,25 @@ def spread(context: Context, below: int, node: int, stack: int) -> int:
 
 
 @inner
-def leave_found(context: Context, picture: int) -> int:
-    """Continue at the exits of a picture with the closure's configurations."""
+def leave_found(context: Context, state_mask: int) -> int:
+    """Continue at the exits of a state mask with the closure's configurations."""
     if context[at.FOUND] == 0 and context[at.DOUBTFUL] == 0:
         return at.OK
-    exits = int(int32s(context, at.PICTURE)[picture * 6 + at.P_EXITS])
+    exits = int(int32s(context, at.PICTURE)[state_mask * 6 + at.P_EXITS])
     if exits == at.WIDE_EXITS:
-        exits = _wide_exits(context, picture)
+        exits = _wide_exits(context, state_mask)
     if exits < 0:
-        context[at.WANT] = picture
+        context[at.WANT] = state_mask
         return at.NEED_EXITS
     return spread_found(context, exits) if exits > 0 else at.OK
 
 
 @once
-def _wide_exits(context: Context, picture: int) -> int:
+def _wide_exits(context: Context, state_mask: int) -> int:
     """The trie of exits that begin as the closure's configurations do; 0 if none, -1 unknown."""
     leads_of_found(context)
     wide, leads = int64s(context, at.WIDE), int64s(context, at.LEADS)
-    place = int(int32s(context, at.PICTURE)[picture * 6 + at.P_WIDE])
+    place = int(int32s(context, at.PICTURE)[state_mask * 6 + at.P_WIDE])
     while place != 0:
         same = True
         for word in range(4):

@@ -57,8 +57,8 @@ def clear_listed(context: Context, row: Words, begin: int, end: int) -> None:
 
 
 @inner
-def draw_picture(context: Context, holes: WholeInts, row: Words) -> None:
-    """Write the tokens that `state_masks.take_picture` has found to a row of zeros."""
+def draw_state_mask(context: Context, holes: WholeInts, row: Words) -> None:
+    """Write the tokens that `state_masks.take_state_mask` has found to a row of zeros."""
     every = int(int32s(context, at.TRIE_AT)[int32s(context, at.TRIE_END)[0]])
     missing, begin = 0, 0
     for hole in range(0, holes.shape[0], 2):
@@ -266,7 +266,7 @@ def begins_space(read: int) -> bool:
 
 
 @inner
-def shelved(context: Context, row: Words) -> int:
+def stored_row(context: Context, row: Words) -> int:
     """The number of the equal row, 0 if none; sets ROW_CODE to the hash."""
     words, total = context[at.ROW_WORDS], np.uint64(0)
     for word in range(words):
