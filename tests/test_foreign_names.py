@@ -115,7 +115,6 @@ CALLED: dict[str, tuple[str, ...] | None] = {
     "transformers.masking_utils.sdpa_mask": None,
     "transformers.masking_utils.AttentionMaskInterface.register": ("key", "value"),
     "transformers.modeling_utils.AttentionInterface.register": ("key", "value"),
-    "transformers.PreTrainedModel.set_attn_implementation": ("self", "attn_implementation"),
     "transformers.models.llama.modeling_llama.LlamaForCausalLM.forward": (
         "self",
         "input_ids",

@@ -262,14 +262,13 @@ def xgrammar_engine(model: "Model", tasks: list[Task], tokens: int) -> dict[str,
 
 
 def usual(module: Any) -> Any:
-    """The same weights in the layers, and with the attention, that transformers makes."""
+    """The same weights in the layers that transformers makes."""
     from torch import nn
 
     made: Any = copy.deepcopy(module, {id(each): each for each in module.parameters()})
     for each in made.modules():
         if isinstance(each, nn.Linear):
             each.__class__ = nn.Linear
-    made.set_attn_implementation("sdpa")
     return made
 
 

@@ -1,17 +1,16 @@
 """Attention with shared keys: bit for bit that of transformers, which repeats them."""
 
 import copy
-from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from torch.nn import functional
 from transformers.models.auto.modeling_auto import AutoModelForCausalLM
 from transformers.models.gpt2 import GPT2Config
 from transformers.models.llama import LlamaConfig
 
-from guideway.models.grouped_attention import NAME, prepare_grouped_attention
-from guideway.models.load import load
+from guideway.models import grouped_attention
 from guideway.models.transformers import TransformersModel
 from real_tokenizers import tokenizer_folder
 from small_models import SMALL, tokenizer
@@ -24,13 +23,15 @@ def made(config: Any) -> Any:
     return AutoModelForCausalLM.from_config(config).eval()
 
 
-def test_every_forward_gives_the_logits_of_transformers() -> None:
+def test_every_forward_gives_the_logits_of_transformers(monkeypatch: pytest.MonkeyPatch) -> None:
     usual = made(LlamaConfig(**GROUPED))
-    module = copy.deepcopy(usual)
-    prepare_grouped_attention(module)
-    assert module.config._attn_implementation == NAME
     read = tokenizer(tokenizer_folder("gpt2"))
-    models = [TransformersModel(each, read) for each in (module, usual)]
+    models = [TransformersModel(copy.deepcopy(usual), read), TransformersModel(usual, read)]
+    monkeypatch.setattr(models[1], "_shares_keys", False)
+    used = list[Any]()
+    monkeypatch.setattr(
+        grouped_attention, "scaled_dot_product_attention", counting(used), raising=True
+    )
     caches = [each.prefill([[1, 2, 3, 4, 5, 6], [7, 8]]) for each in models]
     assert torch.equal(caches[0][1], caches[1][1])
     for count in (1, 4, 2):
@@ -38,18 +39,31 @@ def test_every_forward_gives_the_logits_of_transformers() -> None:
         pairs = zip(models, caches, strict=True)
         caches = [each.extend(cache, new) for each, (cache, _) in pairs]
         assert torch.equal(caches[0][1], caches[1][1])
+    assert len(used) == 3 * usual.config.num_hidden_layers  # not for one token
 
 
-@pytest.mark.parametrize("config", [GPT2Config(n_embd=24, n_layer=1, n_head=2, vocab_size=50)])
-def test_a_model_without_shared_keys_stays_as_it_is(config: Any) -> None:
-    module = made(config)
-    prepare_grouped_attention(module)
+def counting(used: list[Any]) -> Any:
+    """torch's attention, which notes its calls."""
+
+    def attention(*given: Any, **more: Any) -> Any:
+        used.append(given)
+        return functional.scaled_dot_product_attention(*given, **more)
+
+    return attention
+
+
+def test_the_model_of_a_user_stays_as_it_is() -> None:
+    module = made(LlamaConfig(**GROUPED))
+    model = TransformersModel(module, tokenizer(tokenizer_folder("gpt2")))
+    model.prefill([[1, 2, 3], [4]])
     assert module.config._attn_implementation == "sdpa"
+    with grouped_attention.grouped_attention(module):
+        assert module.config._attn_implementation == grouped_attention.NAME
+    module.set_attn_implementation("eager")
+    with grouped_attention.grouped_attention(module):
+        assert module.config._attn_implementation == "eager"
 
 
-def test_only_models_that_are_loaded_are_changed(tmp_path: Path) -> None:
-    module, read = made(LlamaConfig(**GROUPED)), tokenizer(tokenizer_folder("gpt2"))
-    module.save_pretrained(tmp_path)
-    read.save_pretrained(tmp_path)
-    assert load(tmp_path, device="cpu").module.config._attn_implementation == NAME
-    assert load(module, read).module.config._attn_implementation == "sdpa"
+def test_heads_with_keys_of_their_own_stay_as_they_are() -> None:
+    config = GPT2Config(n_embd=24, n_layer=1, n_head=2, vocab_size=50)
+    assert not grouped_attention.shares_keys(made(config))

@@ -20,7 +20,6 @@ from guideway.extras import EXTRAS, installed, require
 from guideway.logits.transfer import device_of
 from guideway.models.builtin import NAME, builtin_folder, packaged_file
 from guideway.models.few_rows import prepare_few_rows
-from guideway.models.grouped_attention import prepare_grouped_attention
 from guideway.models.llama_cpp import LlamaCppModel
 from guideway.models.packed import checked, pack
 from guideway.models.transformers import TransformersModel
@@ -92,10 +91,7 @@ def load(
             pack(module, kind)
         elif place.type == "cpu":
             prepare_few_rows(module)
-    model = TransformersModel(module, tokenizer or read)
-    if place.type == "cpu" and model.crops:
-        prepare_grouped_attention(module)
-    return model
+    return TransformersModel(module, tokenizer or read)
 
 
 def _by_llama_cpp(source: Any, device: str | torch.device | None, **others: Any) -> LlamaCppModel:

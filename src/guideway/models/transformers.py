@@ -27,6 +27,7 @@ from transformers.cache_utils import Cache, StaticLayer
 from guideway.errors import ModelError, UnsupportedError
 from guideway.logits.transfer import send
 from guideway.models.adapter import Adapter
+from guideway.models.grouped_attention import grouped_attention, shares_keys
 from guideway.models.growing import GrowingLayer
 from guideway.models.variants import (
     Prepared,
@@ -116,6 +117,7 @@ class TransformersModel:
         longest = getattr(module.config.get_text_config(), "max_position_embeddings", None)
         self.context: int | None = longest if isinstance(longest, int) and longest > 0 else None
         self._blocks = blocks_of(module)
+        self._shares_keys = shares_keys(module)
         self._adapters: WeakKeyDictionary[Adapter, dict[str, Prepared]] = WeakKeyDictionary()
 
     @property
@@ -432,7 +434,10 @@ class TransformersModel:
             wanted = sorted({*last})  # a long prompt's logits would fill the memory
             kept = [wanted.index(each) for each in last]
             arguments["logits_to_keep"] = torch.tensor(wanted, device=self.device)
-        with self._varied(cache.adapters, exits):
+        with contextlib.ExitStack() as changes:
+            if self._shares_keys and tokens.device.type == "cpu":
+                changes.enter_context(grouped_attention(self.module))
+            changes.enter_context(self._varied(cache.adapters, exits))
             output = self.module(tokens, use_cache=True, **arguments)
         logits = output.logits.float().unflatten(0, (1 + len(exits), len(tokens)))
         if kept is not None:
