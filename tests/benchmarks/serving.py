@@ -14,6 +14,7 @@ import asyncio
 import contextlib
 import json
 import os
+import signal
 import socket
 import statistics
 import subprocess
@@ -117,8 +118,8 @@ def commands(name: str, python: str, folder: str, port: int) -> list[str]:
         run = [python, "-m", "vllm.entrypoints.openai.api_server", "--model", folder]
         run += ["--served-model-name", NAME, "--dtype", "float32", "--enforce-eager"]
         return [*run, "--max-num-seqs", "16", "--max-model-len", "2048", "--port", str(port)]
-    script = str(Path(python).parent / "transformers")
-    run = [python, script, "serve", folder, "--dtype", "float32", "--continuous-batching"]
+    script = "from transformers.cli.transformers import main; main()"
+    run = [python, "-c", script, "serve", folder, "--dtype", "float32", "--continuous-batching"]
     return [*run, "--cb-block-size", "32", "--port", str(port)]
 
 
@@ -238,6 +239,7 @@ def running(name: str, python: str, folder: str) -> Iterator[tuple[str, subproce
     settings = {"VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_CPU_OMP_THREADS_BIND": "nobind"}
     settings |= {"HF_HUB_OFFLINE": "1", **os.environ}
     address = f"http://127.0.0.1:{port}"
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that no server is left
     with tempfile.TemporaryFile() as log:
         process = subprocess.Popen(
             commands(name, python, folder, port), env=settings, stdout=log, stderr=log

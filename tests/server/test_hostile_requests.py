@@ -107,12 +107,15 @@ def test_some_hostile_requests_between_good_ones(server: Running) -> None:
 @pytest.mark.slow
 def test_a_thousand_hostile_requests_between_good_ones(server: Running) -> None:
     dice = random.Random(0)
-    mixed(server, [make(dice) for make in HOSTILE * 2], 100)  # fills what is kept
+    mixed(server, thousand(dice), 500)  # fills what is kept
     before = settled(server)
-    hostile = [dice.choice(HOSTILE)(dice) for _ in range(900)]
-    hostile += [costly(fields) for fields in (EXPLODING * 9)[:60]] + HELD * 10
-    mixed(server, hostile, 1000)
+    mixed(server, thousand(dice), 1000)
     check_nothing_left(before, settled(server))
+
+
+def thousand(dice: random.Random) -> list[Request]:
+    made = [dice.choice(HOSTILE)(dice) for _ in range(900)]
+    return made + [costly(fields) for fields in (EXPLODING * 9)[:60]] + HELD * 10
 
 
 def costly(fields: dict[str, object]) -> Request:
