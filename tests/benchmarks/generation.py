@@ -546,8 +546,8 @@ def batch(model: "Model", size: Size) -> list[Line]:
 def joined(
     gw: Any, model: "Model", prompts: list[str], source: Any, settings: list[Any]
 ) -> Iterator[Any]:
-    """The texts of continuous batching."""
-    with gw.Engine(model, max_batch=REQUESTS) as engine:
+    """The texts of continuous batching, which knows no earlier text."""
+    with model.session() as session, gw.Engine(session, max_batch=REQUESTS) as engine:
         futures = [
             engine.submit(prompt, source, sampling=each)
             for prompt, each in zip(prompts, settings, strict=True)

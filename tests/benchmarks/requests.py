@@ -94,23 +94,22 @@ def measure(model: "gw.Model", rounds: int) -> list[Figure]:
     def batch(turn: int, speculate: str) -> int:
         prompts, sources, settings = map(list, zip(*calls(turn), strict=True))
         more: dict[str, Any] = {"sampling": [gw.Sampling.of(each) for each in settings]}
-        return counted(model.generate(prompts, sources, speculate=speculate, **more))
+        with model.session() as own:  # texts that others have just written would be found again
+            return counted(own.generate(prompts, sources, speculate=speculate, **more))
 
-    with gw.Engine(model, max_batch=len(LENGTHS)) as engine:
-
-        def futures(turn: int) -> int:
+    def futures(turn: int) -> int:
+        with model.session() as own, gw.Engine(own, max_batch=len(LENGTHS)) as engine:
             sent = [engine.submit(prompt, source, **more) for prompt, source, more in calls(turn)]
             return counted([future.result() for future in sent])
 
-        ways: dict[str, Run] = {
-            "batch": lambda turn: batch(turn, "off"),
-            "drafts": lambda turn: batch(turn, "auto"),
-            "engine": futures,
-            "transformers": continuous(model),
-            **vllm(model),
-        }
-        engine.submit("a", max_new_tokens=1).result()  # a paged cache is allocated and tested
-        figures = [timed(way, run, turn) for turn in range(rounds) for way, run in ways.items()]
+    ways: dict[str, Run] = {
+        "batch": lambda turn: batch(turn, "off"),
+        "drafts": lambda turn: batch(turn, "auto"),
+        "engine": futures,
+        "transformers": continuous(model),
+        **vllm(model),
+    }
+    figures = [timed(way, run, turn) for turn in range(rounds) for way, run in ways.items()]
     return [_median([each for each in figures if each.way == way]) for way in ways]
 
 
