@@ -23,7 +23,7 @@ from guideway.generation.paged import PagedRows, readable
 from guideway.generation.row.request import Completion, Request
 from guideway.generation.row.sequence import Sequence
 from guideway.generation.scheduling import Batches, Scheduler
-from guideway.generation.speculation import Speculation
+from guideway.generation.speculation import Rates, Speculation
 from guideway.models.fake import FakeModel
 from guideway.models.transformers_paged import TransformersPages
 from guideway.sampling.settings import Sampling
@@ -167,6 +167,7 @@ def test_a_row_gets_the_tokens_that_it_gets_alone(
         return min(5, max(map(len, odds)))
 
     monkeypatch.setattr(Speculation, "_length", longest)  # whatever a forward takes
+    monkeypatch.setattr(Rates, "pays", lambda *_: True)
     make, models = EVERY[name]
     scheduler = make()
     rows = list[tuple[Model, int, Sequence]]()
