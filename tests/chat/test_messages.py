@@ -124,6 +124,8 @@ def test_a_message_of_a_client_is_taken_as_it_came() -> None:
         ),
         ({"role": "user", "content": [3]}, UnsupportedError, "3", "/1/content/0"),
         ({"role": "user", "content": [{"type": "text"}]}, SourceError, "must be a str", ""),
+        ({"role": "user", "content": "Hi", "name": 7}, SourceError, "a text, not 7", "/1/name"),
+        ({"role": "tool", "content": "", "tool_call_id": 5}, SourceError, "5", "/1/tool_call_id"),
         ({"role": "assistant", "tool_calls": "f"}, SourceError, "a list", "/1/tool_calls"),
         (
             {"role": "assistant", "tool_calls": [{}]},

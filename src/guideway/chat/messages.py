@@ -19,6 +19,7 @@ from guideway.chat.tools import ToolCall
 from guideway.errors import SourceError, UnsupportedError, brief
 from guideway.sources.sources import check_text
 
+NAMED: Final = ("name", "tool_call_id", "reasoning_content")  # texts, where a message has them
 TEXTS: Final = ("text", "input_text", "output_text")  # types of parts: of Chat, and of Responses
 
 
@@ -67,6 +68,9 @@ def _read(given: Message, place: str) -> Plain:
             feature="function_call",
             place=f"{place}/function_call",
         )
+    for name in NAMED:
+        if not isinstance(held := said.get(name, ""), str):
+            raise SourceError(f"{name} must be a text, not {brief(held)}", place=f"{place}/{name}")
     said["content"] = _content(said.get("content"), f"{place}/content")
     if calls:
         said["tool_calls"] = [

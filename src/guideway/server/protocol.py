@@ -14,15 +14,15 @@ from pydantic import BaseModel, ConfigDict, Field
 from guideway.errors import UnsupportedError
 
 Schema: TypeAlias = dict[str, Any] | bool
-Weighted: TypeAlias = tuple[float, str]
+Weighted: TypeAlias = Annotated[tuple[float, str], Field(strict=False)]  # JSON has lists only
 LOGPROBS: Final = "message.output_text.logprobs"  # in `include`
 Stop: TypeAlias = Annotated[str, Field(max_length=256)]
 
 
 class Strict(BaseModel):
-    """A part of a request: unknown fields are errors."""
+    """A part of a request: unknown fields are errors, and so are values of other types."""
 
-    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
 
 class Ignored(Strict):
