@@ -11,6 +11,7 @@ import guideway as gw
 from guideway.automaton import completion_cost as cost_after_token
 from guideway.automaton.completion_cost import CostAfterToken
 from guideway.automaton.pushdown_automaton import PushdownAutomaton
+from guideway.automaton.token_mask_cache import TokenMaskCache
 from guideway.automaton.token_tries import unpack
 from guideway.constraint.closing import Closing
 from guideway.constraint.compiled import CompiledConstraint, DecodeState
@@ -209,6 +210,7 @@ def test_where_there_is_no_room_it_is_told_later(
 
 
 def test_what_pdas_begin_with_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(TokenMaskCache, "crowded", False)  # no new one begins after the first
     enough(first := fresh("first"), first.start())
     looked: list[int] = []
     look = CostAfterToken._look

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, final
 
 import typer
 
-from benchmarks.generation import usual
 from guideway.cli.console import busy, print_json, print_line
 from guideway.cli.models import open_model
 from guideway.cli.options import AsJson
@@ -125,13 +124,12 @@ def continuous(model: "gw.Model") -> Run:
     from guideway.integrations.transformers_batching import Batching
 
     backend: Any = model.language_model
-    module = usual(backend.module)
     config = ContinuousBatchingConfig(
         page_size=32, num_blocks=16 * len(LENGTHS), max_batch_tokens=256, cpu_offload_space=0.0
     )
 
     def run(turn: int) -> int:
-        manager = module.init_continuous_batching(continuous_batching_config=config)
+        manager = backend.module.init_continuous_batching(continuous_batching_config=config)
         batching = Batching(manager, model.tokenizer)
         manager.start()
         for prompt, source, settings in calls(turn):

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import torch
 from torch.nn import functional
+from transformers.integrations import sdpa_attention
 from transformers.models.auto.modeling_auto import AutoModelForCausalLM
 from transformers.models.gpt2 import GPT2Config
 from transformers.models.llama import LlamaConfig
@@ -62,6 +63,17 @@ def test_the_model_of_a_user_stays_as_it_is() -> None:
     module.set_attn_implementation("eager")
     with grouped_attention.grouped_attention(module):
         assert module.config._attn_implementation == "eager"
+
+
+def test_it_leaves_continuous_batching_to_transformers(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = list[dict[str, Any]]()
+    monkeypatch.setattr(
+        sdpa_attention, "sdpa_attention_forward", lambda *_, **more: asked.append(more)
+    )
+    rows = torch.zeros(1, 2, 3, 4)
+    for more in ({"cache": object()}, {"dropout": 0.5}, {"softcap": 2.0}):
+        grouped_attention.attention(torch.nn.Identity(), rows, rows, rows, rows, **more)
+    assert len(asked) == 3
 
 
 def test_heads_with_keys_of_their_own_stay_as_they_are() -> None:

@@ -29,7 +29,9 @@ def attention(
     from transformers.integrations import sdpa_attention
 
     functions: Any = sdpa_attention
-    plain = not more.get("dropout") and more.get("position_bias") is more.get("softcap") is None
+    # With a `cache` it is continuous batching in another thread.
+    others = (more.get(name) for name in ("position_bias", "softcap", "cache"))
+    plain = not more.get("dropout") and all(each is None for each in others)
     if attention_mask is None or query.shape[2] == 1 or not plain:
         usual = functions.sdpa_attention_forward
         return usual(module, query, key, value, attention_mask, **more)
