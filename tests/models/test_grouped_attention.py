@@ -66,11 +66,13 @@ def test_the_model_of_a_user_stays_as_it_is() -> None:
 
 
 def test_it_leaves_continuous_batching_to_transformers(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = list[dict[str, Any]]()
-    monkeypatch.setattr(
-        sdpa_attention, "sdpa_attention_forward", lambda *_, **more: asked.append(more)
-    )
-    rows = torch.zeros(1, 2, 3, 4)
+    asked, rows = list[dict[str, Any]](), torch.zeros(1, 2, 3, 4)
+
+    def usual(*_: Any, **more: Any) -> tuple[torch.Tensor, None]:
+        asked.append(more)
+        return rows, None
+
+    monkeypatch.setattr(sdpa_attention, "sdpa_attention_forward", usual)
     for more in ({"cache": object()}, {"dropout": 0.5}, {"softcap": 2.0}):
         grouped_attention.attention(torch.nn.Identity(), rows, rows, rows, rows, **more)
     assert len(asked) == 3
