@@ -9,9 +9,7 @@ import pytest
 
 import guideway as gw
 from guideway.automaton import completion_cost as cost_after_token
-from guideway.automaton.completion_cost import CostAfterToken
 from guideway.automaton.pushdown_automaton import PushdownAutomaton
-from guideway.automaton.token_mask_cache import TokenMaskCache
 from guideway.automaton.token_tries import unpack
 from guideway.constraint.closing import Closing
 from guideway.constraint.compiled import CompiledConstraint, DecodeState
@@ -207,19 +205,6 @@ def test_where_there_is_no_room_it_is_told_later(
         assert enough(constraint, state) is None
     assert expected is not None
     assert enough(constraint, state) == expected
-
-
-def test_what_pdas_begin_with_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(TokenMaskCache, "crowded", False)  # no new one begins after the first
-    enough(first := fresh("first"), first.start())
-    looked: list[int] = []
-    look = CostAfterToken._look
-    monkeypatch.setattr(
-        CostAfterToken, "_look", lambda room, node: looked.append(node) or look(room, node)
-    )
-    constraint = gw.compile(SOURCES["anything"], VOCABULARY)
-    assert enough(constraint, constraint.start()) is not None
-    assert len(looked) < 10
 
 
 def test_behind_an_end_id_nothing_is_told() -> None:
