@@ -82,7 +82,7 @@ def serving(
     transformers: Annotated[
         str | None, typer.Option(help="Python of an environment with `transformers serve`.")
     ] = None,
-    tokens: Annotated[int, typer.Option(help="Tokens of an answer, at most.", min=1)] = 64,
+    tokens: Annotated[int, typer.Option(help="Tokens of an answer, at most.", min=1)] = 96,
     share: Annotated[float, typer.Option(help="Of the requests.", min=0, max=1)] = 1.0,
     as_json: AsJson = False,
 ) -> None:
@@ -208,7 +208,10 @@ class Client:
             async for line in stream.aiter_lines():
                 if not line.startswith("data: {"):
                     continue
-                for choice in json.loads(line.removeprefix("data: "))["choices"]:
+                event = json.loads(line.removeprefix("data: "))
+                if "choices" not in event:
+                    raise RuntimeError(line)
+                for choice in event["choices"]:
                     new = choice["delta"].get("content") or ""
                     first = first or (time.perf_counter() - began if new else 0.0)
                     text, ended = text + new, choice.get("finish_reason") or ended

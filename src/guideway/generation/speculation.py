@@ -69,8 +69,7 @@ class Rates:
         pairs = zip(drafts, accepted, strict=True)
         read = [(draft.origins[0][0], right) for draft, right in pairs if draft.origins]
         for name, right in read:
-            more = lost.get(name, 0.0) + price / len(read) - right / len(drafts)
-            lost[name] = max(more, -TRIES)
+            lost[name] = lost.get(name, 0.0) + price / len(read) - right / len(drafts)
         self._lost = lost
 
 
