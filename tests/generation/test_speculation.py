@@ -354,3 +354,15 @@ def test_a_draft_whose_context_is_full_drafts_nothing(vocabulary: gw.Vocabulary)
     both(fake(), None, draft, seed=1, temperature=1.0)
     long = fake().generate("x" * 40, max_new_tokens=5, speculate=draft)
     assert long.stats.drafted == 0
+
+
+def test_drafts_of_any_length_that_saved_much_are_tried_after_wrong_ones() -> None:
+    rates, draft = Rates(), Draft((1, 2, 3), (("held", 3),) * 3)
+    for _ in range(50):
+        rates.settle([draft], [3], price=0.5)
+    for _ in range(6):
+        rates.settle([draft], [0], price=1.0)
+    assert rates.pays(draft)
+    for _ in range(300):
+        rates.settle([draft], [0], price=1.0)
+    assert not rates.pays(draft)

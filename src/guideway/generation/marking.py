@@ -125,7 +125,7 @@ class Marking:
         return torch.where(self.marked[:, None], after, row)
 
     def colours(self, tokens: Rows[int]) -> list[bool | None]:
-        """Whether the token that each row drew is green; None where a token has no colour."""
+        """For each row, True if its drawn token is green, None if the token has no colour."""
         if not self.scheme.colours:
             return [None] * len(tokens)
         ids = send([*tokens], self.contexts.device, torch.int64)[:, None]

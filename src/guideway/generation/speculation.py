@@ -26,9 +26,9 @@ FORCED: Final = {0: 0.95, 1: 0.7}  # the last token of a forced string may go on
 LEAST_GAIN: Final = 1.03  # a gain that is less may be an error of the estimates
 GROWTH: Final = 1.03  # in each forward, so that a slower one counts after some
 SURE: Final = 8  # forwards after which a time counts, and not the usual shape of the curve
-TRIES: Final = 1.5  # forwards that drafts of one kind may cost more than they save, and besides
-SHARE: Final = 0.01  # this share of all forwards,
-KEPT: Final = 0.995  # of which earlier ones count less and less
+TRIES: Final = 1.5  # forwards that drafts of one kind may cost beyond all that they have saved
+SHARE: Final = 0.01  # share of all forwards that they may cost in addition
+KEPT: Final = 0.995  # weight of the past after each forward
 
 
 def seconds_of(device: torch.device) -> float:
@@ -111,7 +111,7 @@ class Costs:
 
 
 def _less(least: float, seconds: float) -> float:
-    """The least of several times, of which earlier ones count less and less: texts grow."""
+    """The minimum of the recent times. Old ones fade, because texts grow."""
     return min(least * GROWTH, seconds) if least else seconds
 
 

@@ -1,4 +1,4 @@
-"""What an operator sees of requests: a log record each, metrics, and spans of OpenTelemetry.
+"""Observability: a log record for each request, metrics, and spans of OpenTelemetry.
 
     request ─▶ Observer ─▶ Guard ─▶ routes, which fill in the `Record`
                   └─▶ counters, a record of logging, the span
@@ -64,7 +64,7 @@ class Record:
     refusal: Refusal | None = None
 
     def facts(self, *, texts: bool) -> dict[str, Any]:
-        """What is logged: counts and times of the texts, and the error."""
+        """The fields of the log record: counts and times of the texts, and the error."""
         found: dict[str, Any] = {"id": self.id, "status": self.status, "model": self.model}
         if self.results:
             stats = [result.stats for result in self.results]

@@ -98,7 +98,7 @@ class Common(Ignored):
 
 
 class Trace(Strict):
-    """What each stage did at each token, in `guideway.trace` of a choice or a chunk."""
+    """Ask for the effect of each stage on each token: `guideway.trace` of a choice or chunk."""
 
     alternatives: Annotated[int, Field(ge=1, le=20)] = 5
 

@@ -144,7 +144,7 @@ def as_invalid(error: ValidationError, kind: type[BaseModel], body: object) -> R
 
 
 def _words(error: "ErrorDetails") -> str:
-    """What must be true of a field instead of an error."""
+    """The requirement that a field has violated."""
     words = WORDS.get(error["type"])
     if words is None:
         return f"be right: {error['msg']}"
