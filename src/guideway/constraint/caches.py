@@ -11,8 +11,8 @@ from guideway.automaton.token_tries import total, tracked
 from guideway.constraint.compile import compile as compile_source
 from guideway.constraint.compile import remembered
 from guideway.context_free.lark.source import Lark
+from guideway.json_schema.formats import FORMATS
 from guideway.json_schema.source import JsonSchema
-from guideway.json_schema.tree import FORMATS
 from guideway.language.expr import ALL_BYTES
 from guideway.sources.sources import Gbnf, Regex, Source
 from guideway.vocabulary.vocabulary import Vocabulary, prepared

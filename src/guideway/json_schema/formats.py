@@ -581,21 +581,6 @@ def _idn_class(sort: Sort) -> str:
     return f"[{code_class(sorts()[sort])[0]}]"
 
 
-def lower_format(name: str, match: Match) -> Expr:
-    """A subset of the strings of a format; `match` lowers ECMA patterns of whole strings."""
-    return _FORMATS[name](match)
-
-
-def format_bound(name: str, match: Match) -> Expr:
-    """All strings of a format, and some others if its rule is not regular."""
-    return _BOUNDS.get(name, _FORMATS[name])(match)
-
-
-def is_plain_format(name: str) -> bool:
-    """Return True if a format has only ASCII that JSON need not escape."""
-    return name in _PLAIN
-
-
 def _uuid(match: Match) -> Expr:
     return match("[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 
@@ -609,33 +594,54 @@ def _relative_json_pointer(match: Match) -> Expr:
     return match(r"(?:0|[1-9][0-9]*)(?:#|(?:/(?:[^/~]|~[01])*)*)")
 
 
-_FORMATS: dict[str, Lower] = {
-    "date": date,
-    "time": time,
-    "date-time": date_time,
-    "duration": duration,
-    "email": email,
-    "idn-email": idn_email,
-    "hostname": hostname,
-    "idn-hostname": idn_hostname,
-    "ipv4": ipv4,
-    "ipv6": ipv6,
-    "uri": uri,
-    "uri-reference": uri_reference,
-    "iri": iri,
-    "iri-reference": iri_reference,
-    "uri-template": uri_template,
-    "json-pointer": _json_pointer,
-    "relative-json-pointer": _relative_json_pointer,
-    "uuid": _uuid,
-    "regex": regex,
+@final
+@dataclass(frozen=True, slots=True)
+class _Format:
+    """How the strings of a format are written.
+
+    lower: a subset of them, which the constraint generates; bound: all of them and some others, if
+    the rule is not regular; plain: True if they have only ASCII that JSON need not escape.
+    """
+
+    lower: Lower
+    bound: Lower | None = None
+    plain: bool = False
+
+
+_TABLE: Final[dict[str, _Format]] = {
+    "date": _Format(date, plain=True),
+    "date-time": _Format(date_time, plain=True),
+    "time": _Format(time, plain=True),
+    "duration": _Format(duration, plain=True),
+    "email": _Format(email),
+    "idn-email": _Format(idn_email),
+    "hostname": _Format(hostname, any_hostname, plain=True),
+    "idn-hostname": _Format(idn_hostname, any_idn_hostname),
+    "ipv4": _Format(ipv4, plain=True),
+    "ipv6": _Format(ipv6, plain=True),
+    "uri": _Format(uri, plain=True),
+    "uri-reference": _Format(uri_reference, plain=True),
+    "iri": _Format(iri),
+    "iri-reference": _Format(iri_reference),
+    "uri-template": _Format(uri_template),
+    "json-pointer": _Format(_json_pointer),
+    "relative-json-pointer": _Format(_relative_json_pointer),
+    "uuid": _Format(_uuid, plain=True),
+    "regex": _Format(regex, any_regex),
 }
-_BOUNDS: dict[str, Lower] = {
-    "hostname": any_hostname,
-    "idn-hostname": any_idn_hostname,
-    "regex": any_regex,
-}
-_PLAIN: Final = frozenset((
-    "date", "time", "date-time", "duration", "hostname", "ipv4", "ipv6", "uri", "uri-reference",
-    "uuid",
-))  # fmt: skip
+FORMATS: Final = tuple(_TABLE)
+
+
+def lower_format(name: str, match: Match) -> Expr:
+    """A subset of the strings of a format; `match` lowers ECMA patterns of whole strings."""
+    return _TABLE[name].lower(match)
+
+
+def format_bound(name: str, match: Match) -> Expr:
+    """All strings of a format, and some others if its rule is not regular."""
+    return (_TABLE[name].bound or _TABLE[name].lower)(match)
+
+
+def is_plain_format(name: str) -> bool:
+    """Return True if a format has only ASCII that JSON need not escape."""
+    return _TABLE[name].plain

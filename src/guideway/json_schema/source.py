@@ -9,6 +9,7 @@ from typing import Any, Final, Literal, TypeAlias, TypedDict, Unpack, cast, fina
 
 from guideway.errors import GuidewayError, SourceError, brief, warn
 from guideway.json_schema.closed_objects import close_objects
+from guideway.json_schema.formats import FORMATS
 from guideway.json_schema.resources import (
     LATEST,
     READ,
@@ -20,7 +21,6 @@ from guideway.json_schema.resources import (
 )
 from guideway.json_schema.satisfiability.parts import ASSERTED, Targets
 from guideway.json_schema.text import Json, copy_json, pause, read_json, resume
-from guideway.json_schema.tree import FORMATS
 from guideway.sources.json_style import KeyOrder, Spelling, Whitespace, WhitespaceName
 from guideway.sources.names import close, did_you_mean
 from guideway.sources.sources import Source, check_option, check_style, check_text

@@ -9,6 +9,7 @@ from itertools import chain
 from typing import Any, Final, Literal, TypeAlias, cast, final
 
 from guideway.errors import SourceError, UnsupportedError
+from guideway.json_schema.formats import FORMATS
 from guideway.json_schema.resources import Draft, asserted
 from guideway.json_schema.text import Json, extend, show
 from guideway.language.values import by_identity, by_value
@@ -174,11 +175,6 @@ class Document:
     speaks: Callable[[Address], bool] = lambda address: False
 
 
-FORMATS = (
-    "date", "date-time", "time", "duration", "email", "idn-email", "hostname", "idn-hostname",
-    "ipv4", "ipv6", "uri", "uri-reference", "iri", "iri-reference", "uri-template", "json-pointer",
-    "relative-json-pointer", "uuid", "regex",
-)  # fmt: skip
 TYPES = ("null", "boolean", "integer", "number", "string", "array", "object")
 
 _KINDS: dict[type, Kind] = {

@@ -20,6 +20,7 @@ from guideway.context_free.gbnf import Grammar, parse_gbnf
 from guideway.context_free.lark.errors import LarkGrammar
 from guideway.context_free.lark.reader import read_lark
 from guideway.context_free.lark.source import Lark
+from guideway.json_schema.formats import FORMATS
 from guideway.json_schema.parser import parse_json_schema
 from guideway.json_schema.resources import (
     JSON_TEXT,
@@ -31,7 +32,7 @@ from guideway.json_schema.resources import (
 )
 from guideway.json_schema.source import Formats, JsonSchema
 from guideway.json_schema.text import Json, extend, read_json, show
-from guideway.json_schema.tree import FORMATS, Address, Keywords, kind_of, read_pattern
+from guideway.json_schema.tree import Address, Keywords, kind_of, read_pattern
 from guideway.python_types.source import type_source
 from guideway.regex.parser import parse_regex
 from guideway.regex.tree import (

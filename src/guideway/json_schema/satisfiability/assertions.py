@@ -9,7 +9,8 @@ from functools import lru_cache
 from itertools import chain, combinations, permutations
 from typing import Any, Final, TypeAlias, final
 
-from guideway.json_schema.tree import FORMATS, kind_of
+from guideway.json_schema.formats import FORMATS
+from guideway.json_schema.tree import kind_of
 from guideway.regex.search import finds, samples
 
 _MOST_PATTERNS: Final = 3  # whose samples are concatenated

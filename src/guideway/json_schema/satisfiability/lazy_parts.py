@@ -11,6 +11,7 @@ from decimal import Decimal
 from typing import Any, Final, TypeAlias, final
 
 from guideway.errors import GuidewayError
+from guideway.json_schema.formats import FORMATS
 from guideway.json_schema.resources import LATEST, Draft, find_draft
 from guideway.json_schema.satisfiability.alternatives import Crowds
 from guideway.json_schema.satisfiability.assertions import (
@@ -46,7 +47,7 @@ from guideway.json_schema.satisfiability.parts import (
     stands_for,
 )
 from guideway.json_schema.text import Json
-from guideway.json_schema.tree import FORMATS, OF_SCALARS, TYPES, factor_of
+from guideway.json_schema.tree import OF_SCALARS, TYPES, factor_of
 
 Lowers = Callable[[str], bool]
 _MOST_MEETING: Final = 256  # branches of a late part
