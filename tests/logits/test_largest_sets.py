@@ -6,7 +6,7 @@ import random
 import pytest
 import torch
 
-from guideway.logits.filters import _cut_by_comparison, cut, find_rim, keep_largest, last_key
+from guideway.logits.filters import cut, first_tokens, keep_largest
 
 pytestmark = pytest.mark.usefixtures("form")
 
@@ -34,19 +34,13 @@ def test_the_tokens_kept_are_the_first_ones_by_key_and_id(scale: float):
     weights = torch.rand(40, 50, generator=torch.Generator().manual_seed(2)) + 0.01
     weights[keys == math.inf] = 0
     share = torch.linspace(0.0, 1.2, 40)
-    rim = find_rim(keys, weights, share)
-    last = last_key(keys, weights, share)
+    ids, kept = first_tokens(-keys, weights, share)
     for row in range(40):
-        expected = smallest(keys[row].tolist(), weights[row].double().tolist(), float(share[row]))
-        below = {token for token in range(50) if keys[row, token] < rim.last[row]}
-        here = rim.rows == row
-        kept = below - set(rim.ids[here].tolist()) | set(rim.ids[here & rim.kept].tolist())
-        if share[row] >= 1:
-            assert rim.last[row] == math.inf
-            assert last[row] >= keys[row].max()
-        else:
-            assert kept == expected
-            assert last[row] == max(float(keys[row, token]) for token in expected)
+        if share[row] < 1:
+            expected = smallest(
+                keys[row].tolist(), weights[row].double().tolist(), float(share[row])
+            )
+            assert {*ids[row, kept[row]].tolist()} == expected
 
 
 @pytest.mark.parametrize("width", [1000, 2000])
@@ -76,6 +70,17 @@ def test_what_is_less_by_one_bit_alone_comes_later_however_great_the_greatest_is
     assert (kept[0] > -math.inf).nonzero().flatten().tolist() == [7, *range(1200, 1279)]
 
 
+def test_wide_sets_and_narrow_ones_are_found_in_one_batch():
+    rows = torch.zeros(3, 3000)
+    rows[0, 5], rows[2, :1500] = 30.0, 0.5
+    kept = keep_largest(rows, None, torch.tensor([0.9, 1.0, 0.3], dtype=torch.float64)) > -math.inf
+    assert kept[0].nonzero().tolist() == [[5]]
+    assert kept[1].all()
+    assert kept[2].nonzero().flatten().tolist() == [*range(int(kept[2].sum()))]
+    mass = rows[2].softmax(0).double()[kept[2]].sum()
+    assert 0.3 - 1e-6 <= mass < 0.3 + rows[2].softmax(0).amax()
+
+
 def test_a_bound_keeps_what_is_equal_to_it():
     row = torch.tensor([[1.0, 2.0, -math.inf], [0.0, -1e-45, 5.0], [3.0, 4.0, 5.0]])
     kept = cut(row, torch.tensor([2.0, 0.0, -math.inf]))
@@ -84,4 +89,3 @@ def test_a_bound_keeps_what_is_equal_to_it():
         [0.0, -math.inf, 5.0],
         [3.0, 4.0, 5.0],
     ]
-    assert torch.equal(_cut_by_comparison(row, torch.tensor([2.0, 0.0, -math.inf])), kept)
