@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from guideway.vocabulary.cache import Record, packed, unpacked
 
 ARRAYS = st.dictionaries(
-    st.text(max_size=5),
-    st.tuples(st.sampled_from(["u1", "u2", "i4", "<i8", ">i4"]), st.lists(st.integers(0, 99))).map(
+    st.sampled_from(["tokens", "token_ends", "pieces", "end"]),
+    st.tuples(st.sampled_from(["u1", "u2", "i4", "<i8", "<i4"]), st.lists(st.integers(0, 99))).map(
         lambda pair: np.array(pair[1], pair[0])
     ),
     max_size=4,
@@ -29,8 +29,8 @@ def test_what_was_packed_is_unpacked(facts, arrays):
     for name, array in arrays.items():
         found = record.arrays[name]
         assert found.tolist() == array.tolist()
-        assert found.dtype == array.dtype.newbyteorder("=")
-        assert not found.flags.writeable or array.dtype.str[0] == ">"
+        assert found.dtype == array.dtype
+        assert not found.flags.writeable
         assert found.flags.aligned
 
 
@@ -48,4 +48,4 @@ def test_what_was_cut_off_is_not_read(length):
 
 def test_another_format_is_not_read_however_whole():
     assert unpacked(SAMPLE) is not None
-    assert unpacked(SAMPLE[:8] + struct.pack("<I", 2) + SAMPLE[12:]) is None
+    assert unpacked(SAMPLE[:8] + struct.pack("<I", 1) + SAMPLE[12:]) is None

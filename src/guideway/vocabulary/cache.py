@@ -4,29 +4,21 @@ Reading llama3's tokenizer takes a second, 0.6 s of it in the tokenizers library
 beside their place and renamed, and read only if the checksum is right. A missing, read-only or full
 folder only costs time. Old files are removed. Compiling and masking open no files.
 
-A file holds named arrays and JSON facts in our own format, without pickle:
-
-    8 bytes     "guideway"
-    4 bytes     the number of this format, little-endian
-    16 bytes    BLAKE2b of everything after it
-    4 bytes     length of the header
-    header      JSON: the facts; name, type and offset of each array; padded with spaces
-    arrays      one after the other, each at a multiple of 64 bytes
-
-Truncated, damaged or foreign files give None. Reading copies nothing; arrays are read-only views.
+A file holds named arrays and JSON facts, after "guideway", a format number and the BLAKE2b of the
+rest, which is numpy's npz without pickle. Damaged or foreign files give None.
 """
 
 import contextlib
 import hashlib
 import json
 import os
-import struct
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
+from io import BytesIO
 from pathlib import Path
 from typing import Any, Final, final
 
@@ -36,12 +28,9 @@ from numpy.typing import NDArray
 from guideway.extras import installed
 from guideway.vocabulary.trie import FlatTrie
 
-MAGIC: Final = b"guideway"
-FORMAT: Final = 1
-FIXED: Final = struct.Struct("<8sI16s")
-LENGTH: Final = struct.Struct("<I")
-BEFORE: Final = FIXED.size + LENGTH.size  # 32 bytes before the header
-ALIGNED: Final = 64
+MAGIC: Final = b"guideway" + (2).to_bytes(4, "little")
+BEFORE: Final = len(MAGIC) + 16
+FACTS: Final = ".facts"
 
 
 @final
@@ -60,43 +49,25 @@ def packed(record: Record) -> bytes:
     >>> record.facts, record.arrays["b"].tolist()
     ({'a': 1}, [0, 1, 2])
     """
-    places: list[tuple[str, str, int, int]] = []
-    parts: list[bytes] = []
-    at = 0
-    for name, array in record.arrays.items():
-        places.append((name, array.dtype.str, len(array), at))
-        part = _padded(array.tobytes())
-        parts.append(part)
-        at += len(part)
-    header = json.dumps({"facts": record.facts, "arrays": places}).encode()
-    header += b" " * (-(BEFORE + len(header)) % ALIGNED)
-    body = LENGTH.pack(len(header)) + header + b"".join(parts)
-    return FIXED.pack(MAGIC, FORMAT, _digest(body)) + body
+    body = BytesIO()
+    facts = np.frombuffer(json.dumps(record.facts).encode(), np.uint8)
+    named: dict[str, Any] = {**record.arrays, FACTS: facts}
+    np.savez(body, **named)
+    return MAGIC + _digest(body.getvalue()) + body.getvalue()
 
 
 def unpacked(content: bytes) -> Record | None:
     """The record in `content`, None if it is damaged or of another format."""
-    if len(content) < BEFORE:
+    body = content[BEFORE:]
+    if content[:BEFORE] != MAGIC + _digest(body):
         return None
-    magic, number, digest = FIXED.unpack_from(content)
-    view = memoryview(content)
-    if (magic, number) != (MAGIC, FORMAT) or digest != _digest(view[FIXED.size :]):
-        return None
-    start = BEFORE + LENGTH.unpack_from(content, FIXED.size)[0]
-    header = json.loads(bytes(view[BEFORE:start]))
-    arrays: dict[str, NDArray[Any]] = {}
-    for name, kind, count, at in header["arrays"]:
-        dtype = np.dtype(kind)
-        array = np.frombuffer(content, dtype, count, start + at)
-        arrays[name] = array.astype(dtype.newbyteorder("="), copy=False)
-    return Record(header["facts"], arrays)
+    arrays: dict[str, NDArray[Any]] = {**np.load(BytesIO(body))}
+    for array in arrays.values():
+        array.flags.writeable = False
+    return Record(json.loads(arrays.pop(FACTS).tobytes()), arrays)
 
 
-def _padded(part: bytes) -> bytes:
-    return part + bytes(-len(part) % ALIGNED)
-
-
-def _digest(body: bytes | memoryview) -> bytes:
+def _digest(body: bytes) -> bytes:
     return hashlib.blake2b(body, digest_size=16).digest()
 
 
