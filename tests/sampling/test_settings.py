@@ -246,3 +246,12 @@ def test_numbers_of_numpy_are_numbers():
     for bad in (np.float32("nan"), np.bool_(True)):
         with pytest.raises(LimitError, match="temperature is"):
             Sampling.of({"temperature": bad})
+
+
+@pytest.mark.parametrize(("name", "instead"), [
+    ("assistant_model", "speculate=model"),
+    ("prompt_lookup_num_tokens", 'speculate="lookup"'),
+])  # fmt: skip
+def test_drafts_of_transformers_are_refused_with_our_argument(name: str, instead: str):
+    with pytest.raises(UnsupportedError, match=instead):
+        Sampling.of({name: 3})

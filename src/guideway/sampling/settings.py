@@ -265,8 +265,8 @@ ELSEWHERE: Final = {
     "min_length": "min_new_tokens counts the tokens after the prompt",
     "max_length": "max_new_tokens counts the tokens after the prompt",
     "max_time": "stop a stream, or cancel the task of agenerate",
-    "assistant_model": "drafts of another model are not supported yet",
-    "prompt_lookup_num_tokens": "drafts from the prompt are not supported yet",
+    "assistant_model": "generate and stream take drafts of a model: speculate=model",
+    "prompt_lookup_num_tokens": 'generate and stream take drafts from texts: speculate="lookup"',
     "watermarking_config": "mark the model: model.watermarked(guideway.Watermark(key=…))",
     "guidance_scale": "guide the model: guideway.cfg(model, gamma=…)",
 }
