@@ -1,6 +1,7 @@
 """Warming up changes nothing but the time of the first call."""
 
 import gc
+import json
 import subprocess
 import sys
 import weakref
@@ -8,6 +9,8 @@ import weakref
 import pytest
 
 import guideway as gw
+from guideway.automaton.token_mask_cache import TokenMaskCache
+from guideway.constraint import caches
 from guideway.json_schema import scalars as json_scalars
 from small_tokenizers import byte_level, sentencepiece
 
@@ -90,6 +93,20 @@ def test_after_it_a_vocabulary_of_a_tokenizer_has_what_all_its_constraints_share
     assert gw.compile(gw.JsonSchema({"type": "array"}), whole).matches("[]")
     few = gw.Vocabulary.from_tokenizer_json(byte_level())  # which cannot spell all
     assert "fingerprint" not in vars(few)
+
+
+def test_after_it_masks_of_usual_parts_of_schemas_are_known(monkeypatch):
+    gw.warmup()
+    whole = gw.Vocabulary.from_tokenizer_json(sentencepiece())
+    monkeypatch.setattr(TokenMaskCache, "make", None)
+    tokens = {known: token for token, known in enumerate(whole.tokens)}
+    for schema, value in caches.USUAL:
+        constraint = gw.compile(gw.JsonSchema({"type": "array", "items": schema}), whole)
+        state = constraint.start(lead=b"")
+        for byte in json.dumps([value]).encode():
+            constraint.mask(state)
+            state = constraint.advance(state, tokens[bytes((byte,))])
+        assert constraint.accepts(state)
 
 
 def test_after_it_what_was_there_is_not_searched_for_garbage_and_what_comes_later_is():

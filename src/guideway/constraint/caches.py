@@ -1,6 +1,7 @@
 """Caches of compilation, and their warm-up."""
 
 import gc
+import json
 from dataclasses import astuple, dataclass
 from typing import Any, Final, Protocol, final, runtime_checkable
 from weakref import WeakSet
@@ -185,8 +186,9 @@ def warmup() -> None:
     strings, numbers, Lark's loader. Compiling and masking open no files afterwards. Without
     `warmup`, the first calls are slower, and the results are the same.
 
-    A vocabulary that is read from a tokenizer after `warmup` builds its shared tables at once, so
-    its first constraint does not wait for them.
+    A vocabulary that is read from a tokenizer after `warmup` builds at once what schemas share: its
+    tries, and the masks of usual strings, numbers and formats. The first constraints do not wait
+    for them. It takes 0.13 s longer for Llama 3.
 
     `warmup` excludes all loaded objects from garbage collection (`gc.freeze`), because full
     collections while compiling otherwise take twice as long (with torch and transformers loaded).
@@ -211,9 +213,31 @@ def warmup() -> None:
     gc.freeze()
 
 
+# Parts of schemas that are common, each with a text: lengths, bounds, formats.
+USUAL: Final[tuple[tuple[dict[str, Any], Any], ...]] = (
+    ({"type": "object"}, {"a": "b"}),
+    ({"type": "string", "maxLength": 40}, "lamp, brass"),
+    ({"type": "array", "items": {"type": "string"}, "maxItems": 4}, ["a", "b"]),
+    ({"type": "integer", "minimum": 0, "maximum": 150}, 105),
+    ({"type": "number", "exclusiveMinimum": 0}, 49.9),
+    ({"type": "string", "format": "date-time"}, "2024-02-29T19:30:00Z"),
+    ({"type": "string", "format": "date"}, "2024-02-29"),
+    ({"type": "string", "format": "uuid"}, "f81d4fae-7dec-11d0-a765-00a0c91e6bf6"),
+    ({"type": "string", "format": "uri"}, "https://example.org/a?b=c"),
+    ({"type": "string", "format": "email"}, "ada.bo@example.org"),
+    ({"type": "string", "format": "ipv4"}, "192.0.2.17"),
+    ({"type": "string", "format": "hostname"}, "tides.example.org"),
+)
+
+
 def _prepare(vocabulary: Vocabulary) -> None:
-    """Build what all schemas of a vocabulary share: its digest, tries and plain values."""
+    """Build what many schemas of a vocabulary share: its digest, tries, masks of usual parts."""
     if not vocabulary.closed or vocabulary.spellable != ALL_BYTES:
         return  # the schema may have no text, or the search for one takes long
-    constraint = compile_source(JsonSchema({"type": "object"}), vocabulary)
-    constraint.mask(constraint.start())
+    schemas, values = zip(*USUAL, strict=True)
+    constraint = compile_source(JsonSchema({"type": "array", "prefixItems": schemas}), vocabulary)
+    bytes_ = {known: token for token, known in enumerate(vocabulary.tokens) if known is not None}
+    state = constraint.start(lead=b"")
+    for byte in json.dumps(values).encode():
+        constraint.mask(state)
+        state = constraint.advance(state, bytes_[bytes((byte,))])
