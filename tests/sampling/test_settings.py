@@ -131,8 +131,8 @@ def test_a_name_may_be_near_an_argument_that_is_no_setting():
         ("max_length", "max_new_tokens"),
         ("min_length", "min_new_tokens"),
         ("max_time", "stream"),
-        ("assistant_model", "not supported yet"),
-        ("prompt_lookup_num_tokens", "not supported yet"),
+        ("assistant_model", "speculate=model"),
+        ("prompt_lookup_num_tokens", 'speculate="lookup"'),
     ],
 )
 def test_a_setting_of_transformers_that_is_none_here_says_what_to_write(name: str, instead: str):
@@ -246,12 +246,3 @@ def test_numbers_of_numpy_are_numbers():
     for bad in (np.float32("nan"), np.bool_(True)):
         with pytest.raises(LimitError, match="temperature is"):
             Sampling.of({"temperature": bad})
-
-
-@pytest.mark.parametrize(("name", "instead"), [
-    ("assistant_model", "speculate=model"),
-    ("prompt_lookup_num_tokens", 'speculate="lookup"'),
-])  # fmt: skip
-def test_drafts_of_transformers_are_refused_with_our_argument(name: str, instead: str):
-    with pytest.raises(UnsupportedError, match=instead):
-        Sampling.of({name: 3})
