@@ -9,15 +9,16 @@ values. In text that begins no JSON, only the part before the error counts.
 
 import json
 import re
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, TypeAlias, final
 
+_DECODER = json.JSONDecoder()
 _BLANK = re.compile(r"[ \t\n\r]*")
-_UNITS = r'(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*'
-_STRING = re.compile(f'"{_UNITS}"')
-_STRING_START = re.compile(f'"{_UNITS}')
+_BEGUN = re.compile(r'"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*')
 _WORD = re.compile(r"[-+.0-9A-Za-z]+")
 _CONSTANTS = ("true", "false", "null")
+_BROKEN = -1  # the end of what is open, or no JSON
 
 
 @final
@@ -55,62 +56,13 @@ class OpenObject:
 Node: TypeAlias = Closed | OpenString | OpenList | OpenObject
 
 
-@final
-@dataclass(slots=True)
-class _Frame:
-    """A bracket that is open."""
-
-    start: int
-    end: str
-    items: list[Node] = field(default_factory=list["Node"])
-    keys: list[str] = field(default_factory=list[str])
-
-    def takes(self) -> str:
-        """What may come next: "key" or "value"."""
-        return "key" if self.end == "}" and len(self.keys) == len(self.items) else "value"
-
-    def node(self) -> Node:
-        """The open list or object."""
-        if self.end == "]":
-            return OpenList(tuple(self.items))
-        return OpenObject(dict(zip(self.keys, self.items, strict=False)))
-
-
 def read_prefix(text: str) -> Node | None:
     """The certain part of `text`, or None.
 
     >>> read_prefix('[1, 2')
     OpenList(items=(Closed(text='1'),))
     """
-    frames: list[_Frame] = []
-    found: Node | None = None
-    at = _skip(text, 0)
-    while at < len(text) and found is None:
-        character = text[at]
-        top = frames[-1] if frames else None
-        if character in "{[":
-            if top and top.takes() == "key":
-                break
-            frames.append(_Frame(at, "}" if character == "{" else "]"))
-            at += 1
-        elif character in "}]":
-            if top is None or top.end != character:
-                break
-            frames.pop()
-            at += 1
-            found = _close(frames, Closed(text[top.start : at]))
-        elif character in ",:":
-            at += 1
-        else:
-            end = _read_leaf(text, at, top)
-            if end is None:
-                break
-            leaf, at = end
-            found = _close(frames, leaf) if leaf else None
-            if isinstance(leaf, OpenString):
-                break
-        at = _skip(text, at)
-    return found or _fold(frames)
+    return _value(text, _skip(text, 0))[0]
 
 
 def _skip(text: str, at: int) -> int:
@@ -118,44 +70,58 @@ def _skip(text: str, at: int) -> int:
     return blank.end() if blank else at
 
 
-def _read_leaf(text: str, at: int, top: _Frame | None) -> tuple[Node | None, int] | None:
-    """The string, number or word at `at` and its end; None for the node of a key."""
-    if text[at] != '"':
-        word = _WORD.match(text, at)
-        if word is None or (top and top.takes() == "key"):
-            return None
+def _value(text: str, at: int) -> tuple[Node | None, int]:
+    """The certain part of the value at `at`, and its end if it is closed."""
+    word = _WORD.match(text, at)
+    if word is not None:
         sure = word.end() < len(text) or word[0] in _CONSTANTS
-        return (Closed(word[0]), word.end()) if sure else None
-    whole = _STRING.match(text, at)
-    if top and top.takes() == "key":
-        if whole is None:
-            return None
-        top.keys.append(json.loads(whole[0]))
-        return None, whole.end()
-    if whole is not None:
-        return Closed(whole[0]), whole.end()
-    begun = _STRING_START.match(text, at)
+        return (Closed(word[0]), word.end()) if sure else (None, _BROKEN)
+    try:
+        end = _DECODER.raw_decode(text, at)[1]
+        return Closed(text[at:end]), end
+    except ValueError:
+        pass
+    match text[at : at + 1]:
+        case '"':
+            return OpenString(_begun(text, at)), _BROKEN
+        case "[":
+            return OpenList(tuple(node for _, node in _parts(text, at + 1))), _BROKEN
+        case "{":
+            return OpenObject(dict(_parts(text, at + 1, named=True))), _BROKEN
+        case _:
+            return None, _BROKEN
+
+
+def _begun(text: str, at: int) -> str:
+    """The characters of the string that begins at `at`."""
+    begun = _BEGUN.match(text, at)
     characters: str = json.loads(f'{begun[0] if begun else chr(34)}"')
-    if characters and "\ud800" <= characters[-1] <= "\udbff":  # half a pair: the rest is to come
-        characters = characters[:-1]
-    return OpenString(characters), len(text)
+    half = characters and "\ud800" <= characters[-1] <= "\udbff"  # the rest of a pair is to come
+    return characters[:-1] if half else characters
 
 
-def _close(frames: list[_Frame], node: Node) -> Node | None:
-    """Put `node` where it belongs; the node itself if that is the top."""
-    if not frames:
-        return node
-    frames[-1].items.append(node)
-    return None
-
-
-def _fold(frames: list[_Frame]) -> Node | None:
-    node: Node | None = None
-    for frame in reversed(frames):
+def _parts(text: str, at: int, *, named: bool = False) -> Iterator[tuple[str, Node]]:
+    """The items of an open list, or the members of an open object, with their keys."""
+    at, key = _skip(text, at), ""
+    while at < len(text):
+        if named:
+            try:
+                key, at = _DECODER.raw_decode(text, at)
+            except ValueError:
+                return
+            at = _skip(text, at)
+            if text[at : at + 1] != ":":
+                return
+            at = _skip(text, at + 1)
+        node, at = _value(text, at)
         if node is not None:
-            frame.items.append(node)
-        node = frame.node()
-    return node
+            yield key, node
+        if at == _BROKEN:
+            return
+        at = _skip(text, at)
+        if text[at : at + 1] != ",":
+            return
+        at = _skip(text, at + 1)
 
 
 def plain(node: Node) -> Any:
