@@ -1,46 +1,43 @@
 """A model or an expression over several: operators, `generate`, `stream`, `choose`.
 
 A loaded model is an expression of one leaf, so both are the same class. `api.jobs` turns a call
-into rows, `engine` runs the rows as one batch, and `api.parsing.values` reads the texts as values.
+into rows, `api.running` runs the rows and reads the texts as values.
 """
 
 import contextlib
-from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator, Mapping
+import math
+from collections.abc import (
+    AsyncIterator,
+    Callable,
+    Generator,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, final, overload
+from typing import TYPE_CHECKING, Any, Final, TypeVar, final, get_args, overload
 
 from torch import Tensor
 
-from guideway.api.arithmetic import (
-    NO_ARITHMETIC,
-    NOT_ADDED,
-    adapted,
-    check_language_model,
-    checked_mask,
-    difference,
-    exited,
-    named,
-    prompted,
-    unprompted,
-    watermarked,
-    with_term,
-)
-from guideway.api.choices import probabilities
-from guideway.api.cost import Cost, cost_of, told
-from guideway.api.jobs import Call
-from guideway.api.prompts import Prompt, split_prompts
+from guideway.api.jobs import Call, check_lossless, prompts_of, read_prompts
+from guideway.api.prompts import Prompt, read_choices, split_prompts
 from guideway.api.result import Part, Result
 from guideway.api.running import Manner, run, stream
-from guideway.errors import SourceError, one_line
-from guideway.generation.ensemble.ensemble import Ensemble
+from guideway.errors import DeadEndError, SourceError, UnsupportedError, one_line
+from guideway.generation.ensemble.ensemble import Ensemble, reading
 from guideway.generation.ensemble.leaf import Reading
 from guideway.generation.ensemble.prefix_cache import PrefixCache
 from guideway.generation.ensemble.prompt import PromptReader
+from guideway.generation.ensemble.views import LastToken, Rewritten, System, View
+from guideway.generation.score import score
 from guideway.generation.stopping import in_thread
 from guideway.logits.classifier import ClassifierTerm
 from guideway.logits.expr import (
     GediTerm,
+    Guided,
     Leaf,
     Linear,
     Mask,
@@ -49,14 +46,20 @@ from guideway.logits.expr import (
     Node,
     Nucleus,
     Plausible,
+    guided,
+    leaves,
+    mapped,
     normalized,
     number,
     total,
+    walk,
 )
-from guideway.logits.marked import Whole, show_whole, unmarked
+from guideway.logits.marked import Watermarked, Whole, inner, show_whole, unmarked
 from guideway.models.adapter import Adapter
-from guideway.models.protocol import LanguageModel
+from guideway.models.peft_folder import read_adapter
+from guideway.models.protocol import LanguageModel, VariedModel
 from guideway.vocabulary.vocabulary import Vocabulary
+from guideway.watermark.scheme import Scheme
 
 if TYPE_CHECKING:
     from typing_extensions import TypeForm, Unpack
@@ -66,6 +69,30 @@ if TYPE_CHECKING:
     from guideway.sources.sources import Read, Written
 
 Value = TypeVar("Value")
+SHOWN: Final = 24  # characters of a prompt in a leaf's name
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """The work of one token of one row.
+
+    Attributes:
+        batches: forward passes, one for each model.
+        rows: rows in all passes; leaves that differ in prompt or adapter are rows.
+        texts: texts that classifiers read, at most, on average over the steps.
+    """
+
+    batches: int
+    rows: int
+    texts: float
+
+    def __str__(self) -> str:
+        """In words."""
+        forwards = "1 forward" if self.batches == 1 else f"{self.batches} forwards"
+        rows = "" if self.rows == self.batches else f" of {self.rows} rows"
+        texts = f", {self.texts:g} texts classified" if self.texts else ""
+        return f"{forwards}{rows}{texts}"
 
 
 @final
@@ -104,7 +131,9 @@ class Model:
                 tokens, and chat messages are refused.
             name: the name of the model in printed expressions.
         """
-        check_language_model(language_model)
+        if not isinstance(language_model, LanguageModel):  # pyright: ignore[reportUnnecessaryIsInstance]
+            said = f"{language_model!r} is not a language model: guideway.load loads one"
+            raise SourceError(said[:300])
         reader = PromptReader(language_model.vocabulary, tokenizer)
         self._set(Leaf(Reading(language_model, reader), name))
 
@@ -156,7 +185,15 @@ class Model:
     @cached_property
     def cost(self) -> Cost:
         """The cost of one token: forwards, batches, and texts for classifiers."""
-        return cost_of(self._ensemble)
+        ensemble, nodes = self._ensemble, walk(self._ensemble.node)
+        terms = [term for node in nodes if isinstance(node, Guided) for term in node.terms]
+        texts = sum(
+            (term.top + (term.rest == "keep")) / term.every
+            for term in terms
+            if isinstance(term, ClassifierTerm)
+        )
+        models = {id(context.model) for context in ensemble.contexts}
+        return Cost(len(models), len(ensemble.contexts), texts)
 
     def __repr__(self) -> str:
         """The expression, shortened to one line; `str` shows all of it."""
@@ -165,7 +202,10 @@ class Model:
     def __str__(self) -> str:
         """The expression, its leaves, and the cost of a token."""
         shown = show_whole(self.whole)
-        return shown if self.whole == Linear(()) else f"{shown}\n{told(self._ensemble)}"
+        if self.whole == Linear(()):
+            return shown
+        names = ", ".join(dict.fromkeys(leaf.name for leaf in self._ensemble.leaves))
+        return f"{shown}\nleaves: {names}\nper token: {self.cost}"
 
     def __add__(self, other: object) -> "Model":
         """Return the sum of log-probabilities; with a classifier, the guided model."""
@@ -199,7 +239,10 @@ class Model:
 
     def __rtruediv__(self, other: object) -> "Model":
         """Refuse division by a model, and powers: they are no sums of log-probabilities."""
-        raise SourceError(f"{NO_ARITHMETIC}; not with {other!r}"[:300])
+        raise SourceError(
+            "models are added to and taken from one another, and multiplied or divided by numbers; "
+            f"not with {other!r}"[:300]
+        )
 
     __pow__ = __rpow__ = __floordiv__ = __mod__ = __matmul__ = __rtruediv__
 
@@ -213,12 +256,16 @@ class Model:
 
     def _plus(self, other: object, sign: float) -> "Model":
         if isinstance(other, ClassifierTerm | GediTerm):
-            return Model.of(with_term(self.node, other, sign))
+            signed = replace(other, alpha=sign * other.alpha)
+            return Model.of(guided(self.node, [signed] if signed.alpha else []))
         if isinstance(other, int) and not other:
             return self
         if not isinstance(other, Model):
-            raise SourceError(f"{other!r} {NOT_ADDED}"[:300])
-        return Model.of(difference(self.node, other.node, sign))
+            raise SourceError(
+                f"{other!r:.200} cannot be added to a model: models, guideway.classifier(…) and "
+                "guideway.gedi(…) can, and numbers multiply"
+            )
+        return Model.of(total([(1.0, self.node), (sign, other.node)]))
 
     def maximum(self, *others: "Model") -> "Model":
         """Return, for each token, the greatest log-probability among this model and `others`."""
@@ -256,7 +303,7 @@ class Model:
         Raises:
             SourceError: an argument is out of range.
         """
-        return Model.of(Nucleus(self.node, number(p, "p", 1e-9, 1), checked_mask(plausibility)))
+        return Model.of(Nucleus(self.node, number(p, "p", 1e-9, 1), _mask(plausibility)))
 
     def plausible(self, alpha: float, plausibility: Mask = "post_mask") -> "Model":
         """Return the model limited to tokens at least `alpha` times as probable as the best one.
@@ -268,7 +315,7 @@ class Model:
         Raises:
             SourceError: an argument is out of range.
         """
-        mask = checked_mask(plausibility)
+        mask = _mask(plausibility)
         return Model.of(Plausible(self.node, number(alpha, "alpha", 0, 1), mask))
 
     def prompted(self, system: str | Callable[[Any], Any]) -> "Model":
@@ -281,11 +328,18 @@ class Model:
         Raises:
             SourceError: `system` is neither a text nor a function.
         """
-        return Model.of(prompted(self.node, system))
+        if isinstance(system, str):
+            short = system if len(system) <= SHOWN else system[: SHOWN - 1] + "…"
+            return self._viewed(System(system), f"prompted({short!r})")
+        if not callable(system):
+            raise SourceError(f"system must be a text or a function, not {system!r}"[:300])
+        return self._viewed(
+            Rewritten(system), f"prompted({getattr(system, '__name__', 'function')})"
+        )
 
     def unprompted(self) -> "Model":
         """Return the model without the prompt: it reads only the last token of it."""
-        return Model.of(unprompted(self.node))
+        return self._viewed(LastToken(), "unprompted()")
 
     def exit_at(self, block: int) -> "Model":
         """Return the early exit of the model after its first `block` blocks.
@@ -296,7 +350,7 @@ class Model:
             SourceError: there is no such block.
             UnsupportedError: the blocks of this model are not known.
         """
-        return Model.of(exited(self.node, block))
+        return Model.of(mapped(self.node, lambda leaf: exited(leaf, block)))
 
     def adapted(
         self, adapter: str | Path | Adapter | Mapping[str, Tensor], name: str = ""
@@ -312,7 +366,24 @@ class Model:
         Raises:
             ModelError, UnsupportedError: the adapter cannot be read, or does not fit the model.
         """
-        return Model.of(adapted(self.node, adapter, name))
+        if isinstance(adapter, Mapping):
+            adapter = Adapter.of(name or "adapter", adapter)
+        elif isinstance(adapter, str | Path):
+            adapter = read_adapter(adapter)
+        elif not isinstance(adapter, Adapter):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise SourceError(
+                f"{adapter!r:.200} is not an adapter: give a folder that PEFT wrote, or its tensors"
+            )
+        for leaf in leaves(self.node):
+            if (there := reading(leaf).adapter) is not None:
+                raise UnsupportedError(
+                    f"{leaf.name} has the adapter {there!r} already, and takes only one",
+                    feature="several adapters",
+                )
+            if not isinstance(reading(leaf).model, VariedModel):
+                raise UnsupportedError(f"{leaf.name} does not support adapters", feature="adapters")
+        shown = f"adapted({name or adapter.name})"
+        return Model.of(mapped(self.node, lambda leaf: _leaf(leaf, shown, adapter=adapter)))
 
     def watermarked(self, watermark: Any) -> "Model":
         """Return the model with a `guideway.Watermark` in its generated texts.
@@ -320,11 +391,24 @@ class Model:
         Raises:
             SourceError: `watermark` is no `guideway.Watermark`.
         """
-        return Model.of(watermarked(self.whole, watermark))
+        mark = getattr(watermark, "settings", None)
+        if not isinstance(mark, Scheme):
+            raise SourceError(f"watermark must be a guideway.Watermark, not {watermark!r}"[:300])
+        return Model.of(Watermarked(inner(self.whole), mark))
 
     def named(self, name: str) -> "Model":
         """Return the model under another name in printed expressions."""
-        return Model.of(named(self.node, name))
+        if not isinstance(name, str) or not name:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise SourceError(f"the name of a model must be a text, not {name!r}"[:300])
+        return Model.of(mapped(self.node, lambda leaf: Leaf(leaf.source, name)))
+
+    def _viewed(self, view: View, name: str) -> "Model":
+        """Return the model with one more view of the prompt, before the others."""
+
+        def viewed(leaf: Leaf) -> Leaf:
+            return _leaf(leaf, name, views=(view, *reading(leaf).views))
+
+        return Model.of(mapped(self.node, viewed))
 
     # One prompt gives one result; num_return_sequences and lists of prompts give a list. Type
     # checkers take the first overload that fits.
@@ -573,7 +657,19 @@ class Model:
             DeadEndError: the model gives every choice the probability 0.
             ModelError: the model gave NaN or infinite values.
         """
-        return probabilities(self._ensemble, prompt, choices)
+        ensemble, options = self._ensemble, read_choices(choices)
+        check_lossless(ensemble)
+        [given, *_], batch = split_prompts(prompt)
+        if batch:
+            said = "choose takes one prompt, not a list"
+            raise UnsupportedError(said, feature="choose on a batch")
+        reads, reader = read_prompts(ensemble, given), ensemble.contexts[0].reader
+        tokens = [reader.continuation(reads[0], option) for option in options]
+        ends = [any(o != option and o.startswith(option) for o in options) for option in options]
+        asked = given if isinstance(given, str) else ""
+        return _shares(
+            options, score(ensemble, prompts_of(reads), tokens, ends, asked, reads[0].joint)
+        )
 
     @contextlib.contextmanager
     def session(self, most_bytes: int = 1 << 32) -> "Generator[Model]":
@@ -605,6 +701,48 @@ class Model:
 
     def _call(self, prompt: Any, source: Any, *more: Any) -> Call:
         return Call(self._ensemble, *split_prompts(prompt), source, *more)
+
+
+def layers_of(leaf: Leaf) -> int:
+    """The number of blocks of a leaf's model; refused if it is unknown."""
+    model = reading(leaf).model
+    layers = model.layers if isinstance(model, VariedModel) else 0
+    if layers < 2:
+        raise UnsupportedError(
+            f"{leaf.name} does not support early exits: its blocks are not known",
+            feature="early exits",
+        )
+    return layers
+
+
+def exited(leaf: Leaf, block: int) -> Leaf:
+    """The early exit of a leaf after a block."""
+    layers = reading(leaf).exit or layers_of(leaf)
+    if not isinstance(block, int) or isinstance(block, bool) or not 1 <= block < layers:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise SourceError(
+            f"exit_at({block!r}): {leaf.name} has {layers} blocks, so the block must be from 1 to "
+            f"{layers - 1}"
+        )
+    return _leaf(leaf, f"exit_at({block})", exit=block)
+
+
+def _leaf(leaf: Leaf, name: str, **changes: Any) -> Leaf:
+    return Leaf(replace(reading(leaf), **changes), f"{leaf.name}.{name}")
+
+
+def _mask(given: Mask) -> Mask:
+    if given not in get_args(Mask):
+        raise SourceError(f"plausibility is {given!r}: it must be 'post_mask' or 'pre_mask'")
+    return given
+
+
+def _shares(options: list[str], logs: Sequence[float]) -> dict[str, float]:
+    """Probabilities of options from log-probabilities, given that one of the options follows."""
+    top = max(logs)
+    if top == -math.inf:
+        raise DeadEndError("the model gives every choice the probability 0")
+    weights = [math.exp(log - top) for log in logs]
+    return {o: w / sum(weights) for o, w in zip(options, weights, strict=True)}
 
 
 def _model(given: object) -> Model:

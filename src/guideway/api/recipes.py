@@ -17,8 +17,7 @@ from functools import reduce
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias, cast
 
-from guideway.api.arithmetic import exited, layers_of
-from guideway.api.model import Model
+from guideway.api.model import Model, exited, layers_of
 from guideway.errors import SourceError, UnsupportedError
 from guideway.logits.expr import Farthest, GediTerm, Leaf, Mask, number
 
