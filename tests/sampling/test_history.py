@@ -35,13 +35,13 @@ def test_nothing_is_remembered_where_nothing_asks_for_it():
 def test_prompt_and_text_are_told_apart():
     history = grown(begin("aba", presence_penalty=1), "bc")
     assert bytes(history.generated.tolist()) == b"bc"
-    assert bytes(history.tokens.ids.tolist()) == b"ababc"
-    assert sorted(history.seen.ids.tolist()) == sorted(map(ord, "abbc"))
+    assert bytes(history.tokens.tolist()) == b"ababc"
+    assert sorted(history.seen.tolist()) == sorted(map(ord, "abbc"))
 
 
 def test_tokens_of_the_prompt_without_a_logit_are_not_seen():
     rules = Rules.of(Sampling(repetition_penalty=2), ASCII)
-    assert History.begin(rules, [5, 999]).seen.ids.tolist() == [5]
+    assert History.begin(rules, [5, 999]).seen.tolist() == [5]
 
 
 def test_two_texts_go_on_from_one_history():
@@ -149,5 +149,5 @@ def test_ids_beyond_the_vocabulary_are_refused():
 
 def test_ids_are_numpy_integers_of_64_bits():
     history = grown(begin("x", bad_words_ids=["ab"], no_repeat_ngram_size=2), "a")
-    for found in (history.bad_words(), history.repeated_ngrams(), history.seen.ids):
+    for found in (history.bad_words(), history.repeated_ngrams(), history.seen):
         assert found.dtype == np.int64

@@ -22,7 +22,6 @@ from guideway.generation.ensemble.prompt import PromptReader
 from guideway.generation.row.cursor import end_row, text_row
 from guideway.generation.row.sequence import Sequence
 from guideway.models.pages import Draft, Origin
-from guideway.sampling.trail import Trail
 from guideway.vocabulary.vocabulary import Vocabulary
 
 LONGEST: Final = 8  # tokens compared before a place that is looked up
@@ -76,7 +75,7 @@ class Lookup:
             kept: tokens of earlier texts to keep.
         """
         self._reader, self._looks, self._kept = reader, looks, kept
-        self._earlier = Trail([])
+        self._earlier: NDArray[np.int64] = np.zeros(0, np.int64)
         self._spelled = lru_cache(4096)(self._spell)
 
     @property
@@ -91,13 +90,13 @@ class Lookup:
     def learn(self, text: Listed[int]) -> None:
         """Keep a text for later ones."""
         if self._looks:
-            ids = np.concatenate([self._earlier.ids, [BREAK], np.array(text, np.int64)])
-            self._earlier = Trail(ids[-self._kept :])
+            ids = np.concatenate([self._earlier, [BREAK], np.array(text, np.int64)])
+            self._earlier = ids[-self._kept :]
 
     def _draft(self, row: Sequence, most: int) -> Draft:
         tokens, origins = list[int](), list[Origin]()
         walk = Walk(row.position, row.vocabulary)
-        before = self._earlier.ids
+        before = self._earlier
         if self._looks:
             text = np.array(row.tokens, np.int64)
             before = np.concatenate([before, [BREAK], _array(row.request.prompt), text])

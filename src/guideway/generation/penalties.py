@@ -25,8 +25,7 @@ from guideway.logits.penalties import (
 )
 from guideway.logits.transfer import send
 from guideway.logits.warp import Watch
-from guideway.sampling.history import NONE, Group, History, Rules
-from guideway.sampling.trail import Ids
+from guideway.sampling.history import NONE, Group, History, Ids, Rules
 
 LARGEST: Final = 1e30
 
@@ -92,7 +91,7 @@ def _seen(function: Callable[[Tensor, Tensor, Tensor], Tensor], amount: Tensor) 
 
     def stage(row: Tensor, histories: Histories) -> Tensor:
         # Shorter rows are filled up with a token of their own: to come twice changes nothing.
-        ids = _padded([history.seen.ids for history in histories], row.device)
+        ids = _padded([history.seen for history in histories], row.device)
         return function(row, ids, amount)
 
     return stage

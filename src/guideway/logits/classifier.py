@@ -16,6 +16,7 @@ from typing import (
     Protocol,
     TypeAlias,
     TypeGuard,
+    TypeVar,
     cast,
     final,
     get_args,
@@ -52,9 +53,63 @@ class Classifier(Protocol):
         ...
 
 
+Weighted = TypeVar("Weighted", bound="WeightedTerm")
+
+
+class WeightedTerm:
+    """The arithmetic of a dataclass with a weight `alpha`, which is added to models."""
+
+    __slots__ = ()
+    alpha: float | int
+
+    def _with(self: Weighted, alpha: float | int) -> Weighted:
+        return replace(cast("Any", self), alpha=alpha)
+
+    def __mul__(self: Weighted, factor: object) -> Weighted:
+        """The term with so many times its weight; all else is the same."""
+        return self._with(self.alpha * _finite("factor", factor))
+
+    __rmul__ = __mul__
+
+    def __truediv__(self: Weighted, divisor: object) -> Weighted:
+        """The term with a part of its weight."""
+        _check("divisor", divisor, divisor != 0, "a number other than 0")
+        return self._with(self.alpha / _finite("divisor", divisor))
+
+    def __neg__(self: Weighted) -> Weighted:
+        """The term that steers the other way."""
+        return self._with(-self.alpha)
+
+    def __add__(self: Weighted, other: object) -> Weighted:
+        """The term itself with 0, with which `sum` begins. Models say what they do with it."""
+        if joins(other):
+            return self
+        return NotImplemented
+
+    __radd__ = __add__
+
+    def __sub__(self: Weighted, other: object) -> Weighted:
+        """The term itself without 0."""
+        if joins(other):
+            return self
+        return NotImplemented
+
+    def __rsub__(self: Weighted, other: object) -> Weighted:
+        """The term that steers the other way, from 0."""
+        if joins(other):
+            return -self
+        return NotImplemented
+
+    def __rtruediv__(self: Weighted, other: object) -> Weighted:
+        """Refused: a classifier is no divisor."""
+        raise SourceError(NO_ARITHMETIC)
+
+    __pow__ = __rpow__ = __rtruediv__
+
+
 @final
 @dataclass(frozen=True, slots=True)
-class ClassifierTerm:
+class ClassifierTerm(WeightedTerm):
     """A classifier in an expression: it adds `α · log P(class | text)` to each candidate.
 
     Attributes:
@@ -115,41 +170,6 @@ class ClassifierTerm:
                 "prompt=True puts the prompt before all of it: give one of the two",
                 feature="window of a prompt",
             )
-
-    def __mul__(self, factor: object) -> "ClassifierTerm":
-        """The term with so many times its weight; what it asks and drops stays the same."""
-        return replace(self, alpha=self.alpha * _finite("factor", factor))
-
-    __rmul__ = __mul__
-
-    def __truediv__(self, divisor: object) -> "ClassifierTerm":
-        """The term with a part of its weight."""
-        _check("divisor", divisor, divisor != 0, "a number other than 0")
-        return replace(self, alpha=self.alpha / _finite("divisor", divisor))
-
-    def __neg__(self) -> "ClassifierTerm":
-        """The term that steers the other way."""
-        return replace(self, alpha=-self.alpha)
-
-    def __add__(self, other: object) -> "ClassifierTerm":
-        """The term itself with 0, with which `sum` begins. Models say what they do with it."""
-        return self if joins(other) else NotImplemented
-
-    __radd__ = __add__
-
-    def __sub__(self, other: object) -> "ClassifierTerm":
-        """The term itself without 0."""
-        return self if joins(other) else NotImplemented
-
-    def __rsub__(self, other: object) -> "ClassifierTerm":
-        """The term that steers the other way, from 0."""
-        return -self if joins(other) else NotImplemented
-
-    def __rtruediv__(self, other: object) -> "ClassifierTerm":
-        """Refused: a classifier is no divisor."""
-        raise SourceError(NO_ARITHMETIC)
-
-    __pow__ = __rpow__ = __rtruediv__
 
     def __str__(self) -> str:
         """The term in a printed expression."""

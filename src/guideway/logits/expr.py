@@ -20,7 +20,7 @@ from numbers import Real
 from typing import Final, Literal, TypeAlias, assert_never, cast, final
 
 from guideway.errors import LimitError, SourceError
-from guideway.logits.classifier import NO_ARITHMETIC, ClassifierTerm, joins
+from guideway.logits.classifier import ClassifierTerm, WeightedTerm
 
 LARGEST: Final = 1e6  # of coefficients; float32 sums stay finite (logits.rows)
 DEEPEST: Final = 100  # nodes within one another, which are walked by recursion
@@ -101,7 +101,7 @@ class Farthest:
 
 @final
 @dataclass(frozen=True, slots=True)
-class GediTerm:
+class GediTerm(WeightedTerm):
     """Two models as a classifier: adds alpha · log P(wanted | text so far, token).
 
     P is Bayes' rule with equal priors (Krause et al. 2021, "GeDi", arXiv 2009.06367).
@@ -120,42 +120,9 @@ class GediTerm:
     rho: float | int
     tau: float | int
 
-    def __mul__(self, factor: object) -> "GediTerm":
-        """The term with so many times its weight."""
-        weight = self.alpha * number(factor, "a factor of gedi(…)")
-        return replace(self, alpha=number(weight, "alpha"))
-
-    __rmul__ = __mul__
-
-    def __truediv__(self, divisor: object) -> "GediTerm":
-        """The term with a part of its weight."""
-        if divisor == 0:
-            raise SourceError("gedi(…) cannot be divided by 0")
-        return replace(self, alpha=self.alpha / number(divisor, "a divisor"))
-
-    def __neg__(self) -> "GediTerm":
-        """The term that steers the other way."""
-        return replace(self, alpha=-self.alpha)
-
-    def __add__(self, other: object) -> "GediTerm":
-        """The term itself with 0, with which `sum` begins. Models say what they do with it."""
-        return self if joins(other) else NotImplemented
-
-    __radd__ = __add__
-
-    def __sub__(self, other: object) -> "GediTerm":
-        """The term itself without 0."""
-        return self if joins(other) else NotImplemented
-
-    def __rsub__(self, other: object) -> "GediTerm":
-        """The term that steers the other way, from 0."""
-        return -self if joins(other) else NotImplemented
-
-    def __rtruediv__(self, other: object) -> "GediTerm":
-        """Refused: a classifier is no divisor."""
-        raise SourceError(NO_ARITHMETIC)
-
-    __pow__ = __rpow__ = __rtruediv__
+    def __post_init__(self) -> None:
+        """Check the weight, which arithmetic changes."""
+        number(self.alpha, "alpha")
 
     def __str__(self) -> str:
         """As it is printed in an expression."""

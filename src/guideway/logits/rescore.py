@@ -183,26 +183,20 @@ def gedi_log_probs(
     negative: Float[Tensor, "batch vocabulary"],
     sums: Float[Tensor, "batch 2"],
     steps: Sequence[int],
-    *,
-    scale: float | int = 1,
-    bias: float | int = 0,
-    mean: bool = True,
 ) -> Float[Tensor, "batch vocabulary"]:
     """Return log P(class | text · token) for each token, at most 0, from two models of texts.
 
-    softmax over both of `scale / n · log P(text · token | class) + b_class`, n tokens with this one
+    softmax over both of `log P(text · token | class) / n`, n tokens with this one, and equal priors
     (Krause et al. 2021, "GeDi", arXiv 2009.06367). `sums` has the log-probabilities of the text so
-    far, of `positive` first, and `steps` its length; `bias` is the prior log-odds. mean=False does
-    not divide by n, which is Bayes' rule itself.
+    far, of `positive` first, and `steps` its length.
 
     >>> positive, negative = torch.tensor([[0.5, 0.5]]).log(), torch.tensor([[0.1, 0.9]]).log()
     >>> gedi_log_probs(positive, negative, torch.zeros(1, 2), [0]).exp()
     tensor([[0.8333, 0.3571]])
     """
     odds = (positive - negative) + (sums[:, :1] - sums[:, 1:])
-    if mean:
-        odds = odds / (torch.tensor(steps, device=odds.device)[:, None] + 1)
-    return torch.nn.functional.logsigmoid(odds * scale + bias)
+    odds = odds / (torch.tensor(steps, device=odds.device)[:, None] + 1)
+    return torch.nn.functional.logsigmoid(odds)
 
 
 @final

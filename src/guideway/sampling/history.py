@@ -1,7 +1,7 @@
 """History of a row, as a value: everything besides logits that the next token depends on.
 
 Counts, repeated sequences and mirostat's ceiling are here. Histories can be kept and shared, which
-beams and drafts need. The time of a step depends on the length of the text, not on the vocabulary.
+beams and drafts need. A step copies the ids of the text, and does not depend on the vocabulary.
 
 Repeated sequences: DRY ("don't repeat yourself", p-e-w 2024) penalises a token by the longest
 sequence that ends the text and also precedes that token elsewhere. `Repeats` keeps these lengths
@@ -33,9 +33,9 @@ from numpy.typing import NDArray
 
 from guideway.errors import LimitError
 from guideway.sampling.settings import BIAS, Bias, Sampling, is_bias, wrong
-from guideway.sampling.trail import Ids, Trail
 from guideway.vocabulary.vocabulary import Vocabulary
 
+Ids: TypeAlias = NDArray[np.int64]
 Lengths: TypeAlias = NDArray[np.int64]
 Penalties: TypeAlias = NDArray[np.float64]
 LARGEST: Final = 1e9  # a penalty or a bias; more could become −∞, and that would be a ban
@@ -308,9 +308,6 @@ def _key(given: Any) -> Key:
     return given if isinstance(given, str) else tuple(given)
 
 
-EMPTY: Final = Trail([])
-
-
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class History:
@@ -328,9 +325,9 @@ class History:
     """
 
     rules: Rules
-    tokens: Trail
+    tokens: Ids
     prompt: int
-    seen: Trail
+    seen: Ids
     tail: bytes
     repeats: Repeats | None
     ceiling: float
@@ -343,8 +340,8 @@ class History:
     ) -> "History":
         """The history of an empty text after `prompt` and `joint`, which `taken` spelled."""
         if not rules.remembers:
-            return cls(rules, EMPTY, 0, EMPTY, b"", None, 0.0, b"")
-        tokens = Trail(prompt)
+            return cls(rules, NONE, 0, NONE, b"", None, 0.0, b"")
+        tokens = np.array(prompt, np.int64)
         repeats = None
         if rules.sampling.dry_multiplier:
             broken = list[bool]()
@@ -352,9 +349,9 @@ class History:
             for token in prompt:
                 breaks, tail = _reading(rules, tail, token)
                 broken.append(breaks)
-            repeats = Repeats.of(tokens.ids, broken)
-        ids = np.unique(tokens.ids)
-        seen = Trail(ids[ids < rules.vocabulary.width])
+            repeats = Repeats.of(tokens, broken)
+        ids = np.unique(tokens)
+        seen = ids[ids < rules.vocabulary.width]
         ceiling = 2.0 * rules.sampling.mirostat_tau
         return cls(rules, tokens, len(prompt), seen, b"", repeats, ceiling, joint, taken)
 
@@ -368,15 +365,15 @@ class History:
         breaks, tail = _reading(self.rules, self.tail, token)
         repeats = self.repeats
         if repeats is not None:
-            repeats = repeats.after(self.tokens.ids, token, breaks=breaks)
+            repeats = repeats.after(self.tokens, token, breaks=breaks)
         ceiling = self.ceiling
         if surprise is not None:
             sampling = self.rules.sampling
             ceiling -= sampling.mirostat_eta * (surprise - sampling.mirostat_tau)
         return replace(
             self,
-            tokens=self.tokens.append(token),
-            seen=self.seen.append(token),
+            tokens=np.append(self.tokens, token),
+            seen=np.append(self.seen, token),
             tail=tail,
             repeats=repeats,
             ceiling=ceiling,
@@ -386,7 +383,7 @@ class History:
     @property
     def generated(self) -> Ids:
         """The tokens of the text."""
-        return self.tokens.ids[self.prompt :]
+        return self.tokens[self.prompt :]
 
     @property
     def text(self) -> str:
@@ -409,7 +406,7 @@ class History:
         found = dict[int, np.float32]()
         for endings in (self.rules.bias, moving):
             if endings is not None:
-                for ids, value in endings.completed(self.tokens.ids, self.tail):
+                for ids, value in endings.completed(self.tokens, self.tail):
                     _add(found, ids, value)
         if moving is not None:
             for ids, value in moving.always:
@@ -425,12 +422,12 @@ class History:
 
     def bad_words(self) -> Ids:
         """The tokens that would complete a bad word, those that always do left out."""
-        return _joined(self.rules.words, self.tokens.ids, self.tail)
+        return _joined(self.rules.words, self.tokens, self.tail)
 
     def repeated_ngrams(self) -> Ids:
         """The tokens with which a sequence of `no_repeat_ngram_size` would come again."""
         size = self.rules.sampling.no_repeat_ngram_size
-        return completing(self.tokens.ids, size) if size else NONE
+        return completing(self.tokens, size) if size else NONE
 
     def dry(self) -> tuple[Ids, Penalties]:
         """Tokens that continue a repeated sequence, and their penalties; ends of texts never."""
@@ -438,7 +435,7 @@ class History:
             return NONE, np.zeros(0)
         sampling = self.rules.sampling
         ids, penalties = self.repeats.penalties(
-            self.tokens.ids,
+            self.tokens,
             multiplier=sampling.dry_multiplier or 0,
             base=sampling.dry_base,
             allowed=sampling.dry_allowed_length,

@@ -2,16 +2,14 @@
 
 import math
 from dataclasses import dataclass
-from typing import Final, cast, final
+from typing import cast, final
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
 from guideway.generation.row.sequence import Sequence
 from guideway.search.base import Scores
-
-BLOCK: Final = 256  # numbers whose maximum is compared first
 
 
 @final
@@ -50,27 +48,10 @@ def best(
 ) -> list[Pick]:
     """The `count` continuations of the greatest ranks, best first, without those of −∞."""
     width = ranks.shape[1]
-    places = largest(ranks.flatten(), min(count, ranks.numel()))
+    places = ranks.flatten().topk(min(count, ranks.numel())).indices
     row, token = places // width, places % width
     columns = [row, token] + [each[row, token] for each in (ranks, logs, scores.own)]
     # Ids are exact in float64 up to 2^53.
     table = torch.stack([each.double() for each in (*columns, scores.kept[row])], 1)
     found = cast("list[list[float]]", table.tolist())  # pyright: ignore[reportUnknownMemberType]
     return [Pick(int(row), int(token), *rest) for row, token, *rest in found if rest[0] > -math.inf]
-
-
-def largest(values: Float[Tensor, "all"], count: int) -> Int[Tensor, "count"]:
-    """Indices of the largest numbers, in descending order.
-
-    The largest `count` numbers are in the `count` blocks of the largest maxima: 26 instead of 314
-    µs for the best 8 of 196,608.
-    """
-    whole = len(values) // BLOCK
-    if whole <= count:
-        return values.topk(count).indices
-    blocks = values[: whole * BLOCK].view(whole, BLOCK)
-    first = blocks.amax(1).topk(count).indices
-    spread = (first[:, None] * BLOCK + torch.arange(BLOCK, device=values.device)).flatten()
-    rest = torch.arange(whole * BLOCK, len(values), device=values.device)
-    places = torch.cat([spread, rest])
-    return places[values[places].topk(count).indices]
