@@ -12,7 +12,6 @@ from guideway.generation.masked_distribution import Spread, centred, logits_erro
 from guideway.generation.row.sequence import Sequence
 from guideway.generation.step import plan_of
 from guideway.logits.evaluate import Step, evaluate
-from guideway.logits.expr import Leaf
 from guideway.logits.mask import apply_mask, unpack, upload
 from guideway.logits.rows import log_mass
 from guideway.logits.transfer import send
@@ -66,12 +65,9 @@ def scores(
     texts = [row.text_context() for row in rows] if ensemble.reads_texts else []
     asked = allowed if kind == "open" else None
     state = Step(logits, before, ensemble.vocabulary, sums, texts, asked=asked)
-    one = _of_one(ensemble, state, rows) if kind == "beam" else None
-    made = _of_all(ensemble, state, rows, kind) if one is None else one
+    made = _evaluated(ensemble, state, rows, kind)
     marking = ensemble.mark and Marking.of(ensemble.mark, rows, ensemble.vocabulary, device)
     values = _chain(made.logs, plans.of(rows), rows, marking)
-    if one is not None and values is one.logs:
-        return one
     own, kept = made.own, made.kept
     if kind != "beam":
         values = values.log_softmax(1)
@@ -83,19 +79,7 @@ def scores(
     return Scores(values.nan_to_num(-torch.inf, neginf=-torch.inf), own, kept)
 
 
-def _of_one(ensemble: Ensemble, state: Step, rows: Listed[Sequence]) -> Scores | None:
-    """Scores of a single model, with one log_softmax; None for an expression or invalid logits."""
-    if not isinstance(ensemble.node, Leaf):
-        return None
-    own = state.leaves[ensemble.node].float().log_softmax(1)
-    if bool(own[:, 0].isnan().any()):  # then all of the row is: NaN or +∞ was in it, or −∞ alone
-        return None
-    logs = apply_mask(own, state.allowed)
-    held = any(row.constrained for row in rows)
-    return Scores(logs, own, log_mass(logs) if held else torch.zeros_like(own[:, 0]))
-
-
-def _of_all(ensemble: Ensemble, state: Step, rows: Listed[Sequence], kind: Kind) -> Scores:
+def _evaluated(ensemble: Ensemble, state: Step, rows: Listed[Sequence], kind: Kind) -> Scores:
     """Scores of an expression, not normalised over allowed tokens."""
     made = evaluate(ensemble.node, state)
     spread = Spread.of(made, state.allowed, held=any(row.constrained for row in rows))
