@@ -176,119 +176,87 @@ class Detection:
     weighted_p: float | None = None
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Query:
-    """Arguments of a detection.
+def _compiled(constraint: object, reader: PromptReader | None) -> CompiledConstraint | None:
+    if isinstance(constraint, CompiledConstraint):
+        if reader is not None and not _alike(reader.vocabulary, constraint.vocabulary):
+            raise SourceError("the constraint was compiled for another vocabulary")
+        return constraint
+    if constraint is None:
+        return None
+    if reader is None:
+        raise SourceError("constraint= needs the tokens of the text: give tokenizer= as well")
+    source = read_source(constraint)
+    return None if source is None else compile_source(source, reader.vocabulary)
 
-    Attributes:
-        constraint: compiled or any source; None for free text.
-        once: count repeated contexts once.
-        model: model whose entropies weigh the tokens.
-        prompt: the prompt of that model.
-    """
 
-    scheme: Scheme
-    constraint: object = None
-    once: bool = True
-    model: Model | None = None
-    prompt: Any = ""
-
-    def answer(self, given: object, tokenizer: object) -> Detection:
-        """The detection in a text or in tokens."""
-        reader = reader_of(self.model if tokenizer is None else tokenizer)
-        constraint = self._compiled(reader)
-        if constraint is not None:
-            vocabulary = constraint.vocabulary
-        elif reader is not None:
-            vocabulary = reader.vocabulary
-        else:
-            vocabulary = None
-        tokens = _tokens(given, reader)
-        self._check_model(tokens, vocabulary)
-        if vocabulary is not None:
-            tokens = _without_ends(tokens, vocabulary)
-        rows = None if constraint is None else replayed(constraint, tokens)
-        return self._judged(tokens, vocabulary, rows, encoded=isinstance(given, str))
-
-    def _compiled(self, reader: PromptReader | None) -> CompiledConstraint | None:
-        if isinstance(self.constraint, CompiledConstraint):
-            if reader is not None and not _alike(reader.vocabulary, self.constraint.vocabulary):
-                raise SourceError("the constraint was compiled for another vocabulary")
-            return self.constraint
-        if self.constraint is None:
-            return None
-        if reader is None:
-            raise SourceError("constraint= needs the tokens of the text: give tokenizer= as well")
-        source = read_source(self.constraint)
-        return None if source is None else compile_source(source, reader.vocabulary)
-
-    def _check_model(self, tokens: list[int], vocabulary: Vocabulary | None) -> None:
-        if self.model is None:
-            return
-        if not isinstance(self.model, Model):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ModelError(f"model must be a guideway.Model, not {type(self.model).__name__}")
-        if not self.scheme.colours:
-            raise UnsupportedError(
-                f"model= weighs tokens by entropy, which only green lists support, not "
-                f"{self.scheme.kind}; leave it out",
-                feature=f"entropy weights with {self.scheme.kind}",
-            )
-        if vocabulary is not None and not _alike(vocabulary, self.model.vocabulary):
-            raise ModelError("model= has another vocabulary than the text")
-        width = self.model.vocabulary.width
-        if unknown := [token for token in tokens if token >= width]:
-            raise SourceError(f"token {unknown[0]} is not one of the model's {width} tokens")
-        prompts, several = split_prompts(self.prompt)
-        if several:
-            raise SourceError(f"prompt must be a single prompt, not a list of {len(prompts)}")
-
-    def _judged(
-        self,
-        tokens: list[int],
-        vocabulary: Vocabulary | None,
-        rows: list[Row] | None,
-        *,
-        encoded: bool,
-    ) -> Detection:
-        chosen = list(range(len(tokens)))
-        skipped = [not _spells(vocabulary, token) for token in tokens]
-        sets = list[Row]()
-        exempt = 0
-        if rows is not None and vocabulary is not None:
-            free = [not forced(row, vocabulary) for row in rows]
-            exempt = free.count(False)
-            if self.scheme.within:  # what was forced is no context either
-                chosen = [place for place in chosen if free[place]]
-                sets = [rows[place] for place in chosen]
-            skipped = [skip or not is_free for skip, is_free in zip(skipped, free, strict=True)]
-        found = evidence(
-            self.scheme,
-            [tokens[place] for place in chosen],
-            [skipped[place] for place in chosen],
-            sets,
-            once=self.once,
+def _check_model(
+    model: object, prompt: object, scheme: Scheme, tokens: list[int], vocabulary: Vocabulary | None
+) -> None:
+    """Refuse a model that cannot weigh these tokens."""
+    if not isinstance(model, Model):
+        raise ModelError(f"model must be a guideway.Model, not {type(model).__name__}")
+    if not scheme.colours:
+        raise UnsupportedError(
+            f"model= weighs tokens by entropy, which only green lists support, not {scheme.kind}; "
+            "leave it out",
+            feature=f"entropy weights with {scheme.kind}",
         )
-        found = replace(found, places=np.array(chosen, np.int64)[found.places])
-        ranked = None
-        if self.model is not None:
-            each = weights(self.model, self.prompt, tokens, rows, self.scheme)
-            ranked = weighted(found, each[found.places])
-        means = float(found.means.sum()) / max(1, len(found.places))
-        return Detection(
-            z=found.z,
-            p=found.p,
-            green_fraction=found.share,
-            expected=means / self.scheme.depth if self.scheme.kind == "synthid" else means,
-            counted=len(found.places),
-            tokens=len(tokens),
-            repeated=found.repeated,
-            exempt=exempt,
-            encoded=encoded,
-            window=clearest(found),
-            weighted_z=None if ranked is None else ranked[0],
-            weighted_p=None if ranked is None else ranked[1],
-        )
+    if vocabulary is not None and not _alike(vocabulary, model.vocabulary):
+        raise ModelError("model= has another vocabulary than the text")
+    width = model.vocabulary.width
+    if unknown := [token for token in tokens if token >= width]:
+        raise SourceError(f"token {unknown[0]} is not one of the model's {width} tokens")
+    prompts, several = split_prompts(prompt)
+    if several:
+        raise SourceError(f"prompt must be a single prompt, not a list of {len(prompts)}")
+
+
+def _detected(
+    scheme: Scheme,
+    tokens: list[int],
+    vocabulary: Vocabulary | None,
+    rows: list[Row] | None,
+    each: NDArray[np.float64] | None,
+    *,
+    once: bool,
+    encoded: bool,
+) -> Detection:
+    """The evidence in tokens, with the allowed tokens of each position and its weight if known."""
+    chosen = list(range(len(tokens)))
+    skipped = [not _spells(vocabulary, token) for token in tokens]
+    sets = list[Row]()
+    exempt = 0
+    if rows is not None and vocabulary is not None:
+        free = [not forced(row, vocabulary) for row in rows]
+        exempt = free.count(False)
+        if scheme.within:  # what was forced is no context either
+            chosen = [place for place in chosen if free[place]]
+            sets = [rows[place] for place in chosen]
+        skipped = [skip or not is_free for skip, is_free in zip(skipped, free, strict=True)]
+    found = evidence(
+        scheme,
+        [tokens[place] for place in chosen],
+        [skipped[place] for place in chosen],
+        sets,
+        once=once,
+    )
+    found = replace(found, places=np.array(chosen, np.int64)[found.places])
+    ranked = (None, None) if each is None else weighted(found, each[found.places])
+    means = float(found.means.sum()) / max(1, len(found.places))
+    return Detection(
+        z=found.z,
+        p=found.p,
+        green_fraction=found.share,
+        expected=means / scheme.depth if scheme.kind == "synthid" else means,
+        counted=len(found.places),
+        tokens=len(tokens),
+        repeated=found.repeated,
+        exempt=exempt,
+        encoded=encoded,
+        window=clearest(found),
+        weighted_z=ranked[0],
+        weighted_p=ranked[1],
+    )
 
 
 def reader_of(tokenizer: object) -> PromptReader | None:
@@ -543,8 +511,19 @@ class Watermark:
             UnsupportedError: entropies are asked for with SynthID or Gumbel.
         """
         _one_of("repeated", repeated, ("once", "all"))
-        query = Query(self.settings, constraint, repeated == "once", model, prompt)
-        return query.answer(text_or_tokens, tokenizer)
+        scheme, reader = self.settings, reader_of(model if tokenizer is None else tokenizer)
+        compiled = _compiled(constraint, reader)
+        known = reader if compiled is None else compiled
+        vocabulary = None if known is None else known.vocabulary
+        tokens = _tokens(text_or_tokens, reader)
+        if model is not None:
+            _check_model(model, prompt, scheme, tokens, vocabulary)
+        if vocabulary is not None:
+            tokens = _without_ends(tokens, vocabulary)
+        rows = None if compiled is None else replayed(compiled, tokens)
+        each = None if model is None else weights(model, prompt, tokens, rows, scheme)
+        how = {"once": repeated == "once", "encoded": isinstance(text_or_tokens, str)}
+        return _detected(scheme, tokens, vocabulary, rows, each, **how)
 
 
 def _one_of(name: str, given: object, known: tuple[str, ...]) -> None:
