@@ -10,19 +10,12 @@ from typing import Final, TypeAlias, final
 
 from guideway.chat.parts import parts_of
 from guideway.errors import UnsupportedError
+from guideway.json_schema.formulas import FALSE, TRUE, Flag, holds
+from guideway.json_schema.meaning import Meaning
 from guideway.json_schema.parser import parse_json_schema, part_of
 from guideway.json_schema.source import JsonSchema
-from guideway.json_schema.tree import (
-    KINDS,
-    Address,
-    Arrays,
-    Document,
-    Kind,
-    Numbers,
-    Objects,
-    Schema,
-    Strings,
-)
+from guideway.json_schema.spelling import json_style
+from guideway.json_schema.tree import KINDS, Address, Document, Kind, Schema
 from guideway.python_types.source import type_source
 from guideway.sources.regions import Special, Until
 from guideway.sources.sources import (
@@ -37,13 +30,6 @@ from guideway.sources.sources import (
 )
 
 _TEXTS: Final[frozenset[Kind]] = frozenset(("string", "null"))
-_ANY: Final = {
-    "boolean": True,
-    "string": Strings(),
-    "number": Numbers(),
-    "array": Arrays(),
-    "object": Objects({}),
-}
 
 
 @final
@@ -54,68 +40,29 @@ class RawStrings(Source[str]):
     schema: JsonSchema
 
 
-def may_be_null(document: Document, root: Address) -> bool | None:
+def meaning_of(source: JsonSchema, document: Document) -> Meaning:
+    return Meaning(document, json_style(source), lambda address: address)
+
+
+def may_be_null(meaning: Meaning, root: Address) -> bool | None:
     """True or False for a schema of strings with or without null; None for other schemas."""
-    told = kinds_of(document, root)
-    allowed = {kind for kind in KINDS if told[kind]}
+    allowed = set(kinds_of(meaning, root))
     return "null" in allowed if "string" in allowed and allowed <= _TEXTS else None
 
 
-def strings_of(source: JsonSchema, document: Document, root: Address) -> Source:
+def strings_of(source: JsonSchema, meaning: Meaning, root: Address) -> Source:
     """Source of the raw strings that the schema at an address allows."""
-    free = kinds_of(document, root)["string"] == 1
-    return Text() if free else RawStrings(part_of(source, root))
+    return Text() if meaning.schema(root, "string") is TRUE else RawStrings(part_of(source, root))
 
 
-def kinds_of(document: Document, root: Address) -> dict[Kind, float]:
-    """For each kind, 1 if a schema allows all values, 0 if none, .5 if unknown (Kleene's logic)."""
-    order = _in_order(document, root)
-    return {kind: _verdict(document, order, kind) for kind in sorted(KINDS)}
+def kinds_of(meaning: Meaning, root: Address) -> list[Kind]:
+    """The kinds of values that a schema may allow."""
+    return [kind for kind in sorted(KINDS) if meaning.schema(root, kind) is not FALSE]
 
 
-def has_boolean(document: Document, root: Address, value: bool) -> bool:
-    return _verdict(document, _in_order(document, root), value) == 1
-
-
-def _in_order(document: Document, root: Address) -> list[Address]:
-    """All schemas applied to the same instance, parts first."""
-    found, todo = dict[Address, None](), [root]
-    while todo:
-        missing = [part for part in document.schemas[todo[-1]].in_place if part not in found]
-        if not missing:
-            found[todo.pop()] = None
-        todo += missing
-    return list(found)
-
-
-def _verdict(document: Document, order: list[Address], kind: Kind | bool) -> float:
-    """Verdict of the last schema on all values of a kind, or on one boolean; exact for null."""
-    known: dict[Address, float] = {}
-    for address in order:
-        schema = document.schemas[address]
-        answers = [_itself(schema, kind), *(known[part] for part in schema.all_of)]
-        answers += (max(known[part] for part in group) for group in schema.any_of)
-        for group in schema.one_of:
-            *_, second, first = sorted((0, *(known[part] for part in group)))
-            answers.append(min(first, 1 - second))
-        answers += (1 - known[part] for part in schema.none_of)
-        if schema.condition is not None:
-            parts = schema.condition.test, schema.condition.then, schema.condition.otherwise
-            test, then, other = (1 if part is None else known[part] for part in parts)
-            either = max(min(test, then), min(1 - test, other))
-            answers.append(then if then == other else either)
-        known[address] = min(answers)
-    return known[order[-1]]
-
-
-def _itself(schema: Schema, kind: Kind | bool) -> float:
-    """Verdict of a schema without its applicators."""
-    if isinstance(kind, bool):
-        return "boolean" in schema.kinds and kind in schema.booleans
-    if kind not in schema.kinds or kind == "null":
-        return kind in schema.kinds
-    said = len(schema.booleans) == 2 if kind == "boolean" else getattr(schema, f"{kind}s")
-    return 1 if said == _ANY[kind] else 0.5
+def has_boolean(meaning: Meaning, root: Address, value: bool) -> bool:
+    formula = meaning.schema(root, "boolean")
+    return holds(formula, lambda atom: isinstance(atom, Flag) and value in atom.values)
 
 
 _DEEPEST: Final = 32
@@ -165,6 +112,7 @@ def literals(tool: str, arguments: PythonType | JsonSchema, form: Literals) -> S
 class _Writer:
     def __init__(self, source: JsonSchema, document: Document, form: Literals, tool: str) -> None:
         self._source, self._document, self._form = source, document, form
+        self._meaning = meaning_of(source, document)
         self._place = f"the tool {tool}"
 
     def arguments(self) -> Source:
@@ -174,9 +122,8 @@ class _Writer:
     def _value(self, address: Address, depth: int) -> Source:
         if depth > _DEEPEST:
             raise self._refused("values within values more than 32 deep, or that hold themselves")
-        kinds = kinds_of(self._document, address)
-        possible: list[Kind] = [kind for kind in kinds if kinds[kind]]
-        if len(possible) == len(kinds):
+        possible = kinds_of(self._meaning, address)
+        if len(possible) == len(KINDS):
             raise self._refused("a value of any type", "say which with `type`")
         options: list[Source] = []
         for kind in possible:
@@ -190,10 +137,10 @@ class _Writer:
                 yield null
             case "boolean":
                 words = ((True, yes), (False, no))
-                yield from (w for v, w in words if has_boolean(self._document, address, v))
+                yield from (w for v, w in words if has_boolean(self._meaning, address, v))
             case "string" if self._form.quote is not None:
                 quote = self._form.quote
-                text = strings_of(self._source, self._document, address)
+                text = strings_of(self._source, self._meaning, address)
                 yield Sequence((quote, Both((text, Until(quote, include=False))), quote))
             case "string" | "number":
                 part = part_of(self._source, address)
@@ -251,7 +198,7 @@ class _Writer:
         while todo:
             address = todo.pop()
             schema = self._document.schemas[address]
-            if address in seen or not kinds_of(self._document, address)[kind]:
+            if address in seen or kind not in kinds_of(self._meaning, address):
                 continue
             seen.add(address)
             below = (*schema.all_of, *(one for group in schema.any_of for one in group))
@@ -262,7 +209,7 @@ class _Writer:
                 continue
             self._check(schema, _REFERENCES, kind)
             groups = len(schema.all_of) + len(schema.any_of) + len(schema.one_of)
-            held = [one for one in below if kinds_of(self._document, one)[kind]]
+            held = [one for one in below if kind in kinds_of(self._meaning, one)]
             if groups > 1 or (schema.one_of and len(held) > 1):
                 raise self._refused(f"several schemas of one {kind}")
             todo += reversed(below)
@@ -389,7 +336,7 @@ class Parameter:
 def parameters(tool: str, arguments: PythonType | JsonSchema) -> tuple[Parameter, ...]:
     source = type_source(arguments) if isinstance(arguments, PythonType) else arguments
     document = parse_json_schema(source)
-    objects = _arguments(tool, document).objects
+    meaning, objects = meaning_of(source, document), _arguments(tool, document).objects
     for name in (*objects.properties, *objects.required):
         if not _PARAMETERS_NAME.match(name) or name not in objects.properties:
             raise UnsupportedError(
@@ -399,8 +346,8 @@ def parameters(tool: str, arguments: PythonType | JsonSchema) -> tuple[Parameter
             )
     found: list[Parameter] = []
     for name, address in objects.properties.items():
-        null = may_be_null(document, address)
-        made = part_of(source, address) if null is None else strings_of(source, document, address)
+        null = may_be_null(meaning, address)
+        made = part_of(source, address) if null is None else strings_of(source, meaning, address)
         required = name in objects.required
         found.append(Parameter(name, required, made, null is not None, bool(null)))
     return tuple(found)
