@@ -1,17 +1,19 @@
 """Prompts and joints on real tokenizers, and on one that puts a space in front of everything."""
 
 import json
+import random
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from tokenizers import Tokenizer, decoders, models, normalizers
+from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers
 from transformers.models.auto.tokenization_auto import AutoTokenizer
 from transformers.tokenization_utils_tokenizers import PreTrainedTokenizerFast
 
 import guideway as gw
-from guideway.generation.ensemble.prompt import Prompt, PromptReader
+from guideway.generation.ensemble.prompt import Prompt, PromptReader, _added_tokens
 from guideway.generation.ensemble.views import read
 from real_tokenizers import tokenizer_folder
 
@@ -228,3 +230,37 @@ def test_templates_get_the_tools_and_replies_that_called_some():
     written = f"assistant:[{json.dumps(call)}];tool:3;"
     assert written.encode() in spelled(tokenizer, went_on.tokens)
     assert read(USER, [], mine, tools=[tool]) == told
+
+
+@pytest.mark.parametrize("name", ["gpt2", "llama3", "qwen2.5", "gemma3", "smollm2"])
+def test_chats_have_the_tokens_of_their_whole_text(name: str):
+    tokenizer, chance = real(name), random.Random(name)
+    names = [each.content for each in tokenizer.added_tokens_decoder.values()][-20:]
+    words = [" ", "\n", "  \n", "Hi", " you", "é", "<|", "|>", "<", "1,2", "\t"]
+    mine = PromptReader(vocabulary_of(tokenizer, tokenizer.chat_template), tokenizer)
+    for _ in range(200):
+        text = "".join(chance.choice(chance.choice([names, words])) for _ in range(12))
+        assert list(mine._encode_chat(text)) == tokenizer.encode(text, add_special_tokens=False)
+
+
+def test_a_next_turn_reads_its_new_words_only(monkeypatch: pytest.MonkeyPatch):
+    tokenizer, read = real("smollm2"), list[str]()
+    mine = reader(tokenizer, CHATML)
+    mine.read(USER)
+    usual = mine._tokenizer.encode
+
+    def encode(text: str, **more: Any) -> list[int]:
+        read.append(text)
+        return usual(text, **more)
+
+    monkeypatch.setattr(tokenizer, "encode", encode)
+    turns = [{"role": "assistant", "content": "Hello"}, {"role": "user", "content": "Well?"}]
+    mine.read([*USER, *turns])
+    assert not any("Hi" in text for text in read)
+    assert any("Well?" in text for text in read)
+
+
+def test_a_tokenizer_whose_added_tokens_join_reads_whole_chats():
+    joins = AddedToken("<a>", normalized=False, lstrip=True)  # it takes the space before it
+    assert _added_tokens(SimpleNamespace(added_tokens_decoder={0: joins})) is None
+    assert _added_tokens(None) is None

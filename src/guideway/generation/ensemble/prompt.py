@@ -14,8 +14,12 @@ the reply's first token is "▁Hello", so the joint is b" ".
 """
 
 import contextlib
-from collections.abc import Iterator, Sequence
+import copy
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
 from typing import Any, Final, final
 
 from guideway.chat.messages import Message, Plain, read_messages
@@ -27,6 +31,7 @@ from guideway.vocabulary.vocabulary import Vocabulary
 
 WORD: Final = "guideway"  # the reply of the rendered conversation
 ANCHORS: Final = ("\n", ".", "x")  # texts to put before an encoded one
+PIECES: Final = 256  # of chats, whose tokens are kept for the next turn
 _WITHIN_CHARACTER: Final = range(0x80, 0xC0)  # bytes that begin no character of UTF-8
 
 
@@ -64,6 +69,8 @@ class PromptReader:
         `tools` are descriptions of functions, for chat templates.
         """
         self._vocabulary, self._tokenizer, self._tools = vocabulary, tokenizer, tools
+        self._added = _added_tokens(tokenizer)
+        self._encode_piece = lru_cache(PIECES)(self._encode)
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -77,7 +84,9 @@ class PromptReader:
 
     def with_tools(self, tools: Sequence[Any]) -> "PromptReader":
         """The same reader, which shows these tools to chat templates."""
-        return PromptReader(self._vocabulary, self._tokenizer, tools)
+        made = copy.copy(self)
+        made._tools = tools
+        return made
 
     def read(self, prompt: str | Sequence[Message]) -> Prompt:
         """Tokens and joint of a text or of chat messages."""
@@ -182,7 +191,7 @@ class PromptReader:
         if not getattr(self._tokenizer, "chat_template", None):
             raise ModelError("the model has no chat template: give it a text as its prompt")
         template = ChatTemplate(self._tokenizer)
-        tokens = self._encode(template.render(messages, self._tools))
+        tokens = self._encode_chat(template.render(messages, self._tools))
         return Prompt(tokens, self._reply_joint(messages, tokens, template))
 
     def _reply_joint(
@@ -193,7 +202,7 @@ class PromptReader:
             text = template.render(messages, self._tools, reply=WORD)
         except SourceError:  # a template may insist on who speaks next
             return b""
-        answered = self._encode(text[: text.rindex(WORD) + len(WORD)] if WORD in text else "")
+        answered = self._encode_chat(text[: text.rindex(WORD) + len(WORD)] if WORD in text else "")
         spelled = self._spelled(answered[len(prompt) :]) or b""
         joint = spelled.removesuffix(WORD.encode())
         # More than white space is part of the reply ("<think></think>"): it is the model's to say.
@@ -216,8 +225,28 @@ class PromptReader:
             return self.spell(text.encode())
         return tuple(self._tokenizer.encode(text, add_special_tokens=False))
 
+    def _encode_chat(self, text: str) -> tuple[int, ...]:
+        """`_encode`, which reads only the pieces that earlier chats did not have."""
+        begins = [] if self._added is None else [each.start() for each in self._added(text)]
+        pieces = (text[begin:end] for begin, end in pairwise([0, *begins, len(text)]))
+        return tuple(token for piece in pieces for token in self._encode_piece(piece))
+
     def _spelled(self, tokens: Sequence[int]) -> bytes | None:
         """The bytes of `tokens`, None if one of them is no text."""
         known = self._vocabulary.tokens
         pieces = [known[token] if token < len(known) else None for token in tokens]
         return None if None in pieces else b"".join(piece or b"" for piece in pieces)
+
+
+def _added_tokens(tokenizer: Any) -> Callable[[str], Iterator[re.Match[str]]] | None:
+    """Find the added tokens in a text, at which a tokenizer splits it; None if it may not.
+
+    A piece that begins with such a token has the same tokens alone and within a text.
+    """
+    added = [*getattr(tokenizer, "added_tokens_decoder", {}).values()]
+    raw = [each for each in added if not each.normalized]
+    joins = any(each.lstrip or each.single_word for each in raw)
+    if not raw or joins or getattr(tokenizer, "split_special_tokens", False):
+        return None
+    names = sorted((each.content for each in raw), key=len, reverse=True)
+    return re.compile("|".join(map(re.escape, names))).finditer
