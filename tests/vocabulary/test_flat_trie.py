@@ -1,4 +1,4 @@
-"""The trie in preorder, and the sort below it, against sorted sets of prefixes."""
+"""The trie in preorder, against sorted sets of prefixes."""
 
 import numpy as np
 import pytest
@@ -6,14 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from guideway.errors import LimitError
-from guideway.vocabulary.trie import FlatTrie, sort_spellings
+from guideway.vocabulary.trie import FlatTrie
 from guideway.vocabulary.vocabulary import Vocabulary
 
 SPELLINGS = st.one_of(
     st.none(),
     st.text("ab\0ÿ", max_size=5).map(lambda text: text.encode("latin-1")),
     st.binary(max_size=4),
-    # Long ones that agree in many bytes, NULs among them: around the eight of a chunk.
+    # Long ones that agree in many bytes, NULs among them.
     st.tuples(st.integers(0, 18), st.sampled_from([b"", b"\0", b"a", b"a\0"])).map(
         lambda pair: bytes(pair[0]) + pair[1]
     ),
@@ -25,27 +25,6 @@ VOCABULARIES = st.lists(SPELLINGS, max_size=40)
 def prefixes_of(tokens: list[bytes | None]) -> list[bytes]:
     """All prefixes of tokens but the empty one, in byte order."""
     return sorted({token[:n] for token in tokens if token for n in range(1, len(token) + 1)})
-
-
-@given(VOCABULARIES)
-def test_rows_are_sorted_by_spelling_then_by_id(tokens: list[bytes | None]) -> None:
-    rows = sort_spellings(tokens)
-    expected = sorted((token, i) for i, token in enumerate(tokens) if token)
-    places = zip(rows.starts.tolist(), rows.lengths.tolist(), rows.ids.tolist(), strict=True)
-    assert [(rows.data[at : at + size].tobytes(), i) for at, size, i in places] == expected
-
-
-@given(VOCABULARIES)
-def test_a_row_shares_the_longest_common_beginning_with_the_row_before(
-    tokens: list[bytes | None],
-) -> None:
-    rows = sort_spellings(tokens)
-    spelled = sorted(token for token in tokens if token)
-    for number, shared in enumerate(rows.shared.tolist()):
-        before = spelled[number - 1] if number else b""
-        this = spelled[number]
-        assert this[:shared] == before[:shared]
-        assert this[shared : shared + 1] != before[shared : shared + 1] or this == before
 
 
 @given(VOCABULARIES)

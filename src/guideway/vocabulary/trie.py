@@ -1,4 +1,4 @@
-"""Spellings of a vocabulary in byte order, and as tries in breadth-first order and in preorder.
+"""The tokens of a vocabulary as byte tries, in breadth-first order and in preorder.
 
 Breadth-first: a node is a prefix of some token; node 0 is the empty one. Siblings are in byte
 order, so children, tokens and levels are ranges::
@@ -14,10 +14,6 @@ order, so children, tokens and levels are ranges::
     level_offsets       0      1      3      4          nodes of length d: from [d] below [d + 1]
 
 The descendants of a node are one range per level.
-
-To sort spellings, eight bytes are compared as one big-endian number; rows that agree continue with
-the next eight. Ended rows are padded with zeros; their length puts them before rows that continue
-with NUL.
 
 Preorder, for compiled walks: a node is a non-empty prefix of some token, numbered in preorder with
 siblings in byte order. So the subtree of a node is one range of nodes, and one range of tokens::
@@ -43,100 +39,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from guideway.errors import LimitError
-
-CHUNK: Final = 8
-FIRST: Final = ~np.array([(1 << 8 * (CHUNK - size)) - 1 for size in range(CHUNK + 1)], np.uint64)
-"""The bits of the first bytes of a chunk, by their number."""
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class Sorted:
-    """Tokens in the order of their spellings, ties in the order of ids.
-
-    Attributes:
-        data: uint8[...], padded; row r spells data[starts[r] : starts[r] + lengths[r]].
-        starts: int64[rows].
-        lengths: int64[rows], none 0.
-        ids: int64[rows], token of each row.
-        shared: int64[rows], length of the common prefix with the row before.
-    """
-
-    data: NDArray[np.uint8]
-    starts: NDArray[np.int64]
-    lengths: NDArray[np.int64]
-    ids: NDArray[np.int64]
-    shared: NDArray[np.int64]
-
-
-def sort_spellings(tokens: Sequence[bytes | None]) -> Sorted:
-    """Tokens with a spelling, sorted.
-
-    >>> rows = sort_spellings([b"b", None, b"ab", b"a"])
-    >>> rows.ids.tolist(), rows.shared.tolist()
-    ([3, 2, 0], [0, 1, 0])
-    """
-    spelled = [token or b"" for token in tokens]
-    lengths = np.fromiter(map(len, spelled), np.int64, len(spelled))
-    starts = np.cumsum(lengths) - lengths
-    data = np.frombuffer(b"".join(spelled) + bytes(CHUNK), np.uint8)
-    ids = np.flatnonzero(lengths)
-    ids = ids[_order(data, starts[ids], lengths[ids])]
-    starts, lengths = starts[ids], lengths[ids]
-    return Sorted(data, starts, lengths, ids, _shared(data, starts, lengths))
-
-
-def _order(
-    data: NDArray[np.uint8], starts: NDArray[np.int64], lengths: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """The permutation that sorts the rows; stable."""
-    order = np.arange(len(starts))
-    places, run = order.copy(), np.zeros_like(order)  # what is undecided: runs of equal beginnings
-    at = 0
-    while places.size:
-        rows = order[places]
-        chunk, size = _chunks(data, starts[rows] + at, lengths[rows] - at)
-        inner = np.lexsort((size, chunk, run))
-        order[places] = rows[inner]
-        chunk, size, run = chunk[inner], size[inner], run[inner]
-        fresh = np.ones(len(inner), np.bool_)
-        fresh[1:] = (chunk[1:] != chunk[:-1]) | (size[1:] != size[:-1]) | (run[1:] != run[:-1])
-        run = np.cumsum(fresh)
-        undecided = (np.bincount(run)[run] > 1) & (size == CHUNK)
-        places, run = places[undecided], run[undecided]
-        at += CHUNK
-    return order
-
-
-def _shared(
-    data: NDArray[np.uint8], starts: NDArray[np.int64], lengths: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Length of the common prefix of each row and the one before; 0 for the first."""
-    shared = np.zeros(len(starts), np.int64)
-    rows = np.arange(1, len(starts))
-    at = 0
-    while rows.size:
-        this, size = _chunks(data, starts[rows] + at, lengths[rows] - at)
-        before, size_before = _chunks(data, starts[rows - 1] + at, lengths[rows - 1] - at)
-        equal = np.zeros(len(rows), np.int64)
-        for byte in range(CHUNK):
-            equal += (this ^ before) < np.uint64(1 << 8 * byte)
-        equal = np.minimum(equal, np.minimum(size, size_before))
-        shared[rows] += equal
-        rows = rows[equal == CHUNK]
-        at += CHUNK
-    return shared
-
-
-def _chunks(
-    data: NDArray[np.uint8], starts: NDArray[np.int64], left: NDArray[np.int64]
-) -> tuple[NDArray[np.uint64], NDArray[np.uint8]]:
-    """The next eight bytes of each row as one number, and how many of them it has."""
-    size = np.clip(left, 0, CHUNK).astype(np.uint8)
-    # Every place of the data as the number that begins there; no row begins in the padding.
-    numbers: NDArray[np.uint64] = np.ndarray((len(data) - CHUNK + 1,), ">u8", data, 0, (1,))
-    return numbers[starts].astype(np.uint64) & FIRST[size], size
-
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 LONGEST: Final = (1 << 16) - 1  # what a depth can count
@@ -171,20 +73,22 @@ class FlatTrie:
         >>> trie.byte.tobytes(), trie.end.tolist(), trie.token_ids.tolist()
         (b'ab', [2, 2], [0, 2, 3])
         """
-        return cls.of_sorted(sort_spellings(tokens))
-
-    @classmethod
-    def of_sorted(cls, rows: Sorted) -> Self:
-        """The trie of sorted tokens."""
-        check_longest(int(rows.lengths.max(initial=0)))
-        # Each row adds a node for each byte that it does not share with the row before.
-        fresh = rows.lengths - rows.shared
+        spelled = [token or b"" for token in tokens]
+        ids = sorted((i for i, token in enumerate(spelled) if token), key=spelled.__getitem__)
+        words = [spelled[i] for i in ids]
+        lengths = np.fromiter(map(len, words), np.int64, len(words))
+        check_longest(int(lengths.max(initial=0)))
+        data = np.frombuffer(b"".join(words), np.uint8)
+        starts = np.cumsum(lengths) - lengths
+        shared = _shared(data, starts, lengths)
+        # Each token adds a node for each byte that it does not share with the one before.
+        fresh = lengths - shared
         first = np.cumsum(fresh) - fresh
         nodes = int(fresh.sum())
-        depth = 1 + np.arange(nodes) + np.repeat(rows.shared - first, fresh)
-        byte = rows.data[np.repeat(rows.starts, fresh) + depth - 1]
+        depth = 1 + np.arange(nodes) + np.repeat(shared - first, fresh)
+        byte = data[np.repeat(starts, fresh) + depth - 1]
         end = _ends(depth)
-        held = np.bincount(first + fresh - 1, minlength=nodes)  # rows spelled alike add none
+        held = np.bincount(first + fresh - 1, minlength=nodes)  # tokens spelled alike add none
         root = np.full(256, -1, np.int32)
         top = np.flatnonzero(depth == 1)
         root[byte[top]] = top
@@ -193,13 +97,28 @@ class FlatTrie:
             depth=_read_only(depth, np.uint16),
             end=_read_only(end, np.int32),
             token_offsets=_read_only(np.append(0, np.cumsum(held)), np.int32),
-            token_ids=_read_only(rows.ids, np.int32),
+            token_ids=_read_only(np.array(ids, np.int32), np.int32),
             root=_read_only(root, np.int32),
         )
 
     def __len__(self) -> int:
         """The number of nodes, the root not included."""
         return len(self.byte)
+
+
+def _shared(
+    data: NDArray[np.uint8], starts: NDArray[np.int64], lengths: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Length of the common prefix of each token and the one before; 0 for the first."""
+    shared = np.zeros(len(starts), np.int64)
+    rows = np.arange(1, len(starts))
+    at = 0
+    while rows.size:
+        rows = rows[np.minimum(lengths[rows], lengths[rows - 1]) > at]
+        rows = rows[data[starts[rows] + at] == data[starts[rows - 1] + at]]
+        shared[rows] += 1
+        at += 1
+    return shared
 
 
 def check_longest(longest: int) -> None:
