@@ -27,6 +27,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from guideway.logits.rows import log_mass
 from guideway.logits.transfer import asks
 
 TOLERANCE: Final = 1e-6  # of a share
@@ -136,7 +137,7 @@ def epsilon(
     Hewitt, Manning and Liang 2022, "Truncation Sampling as Language Model Desmoothing".
     """
     highest = row.amax(1)
-    return cut(row, _at_most(highest, least.log() + _total(row, highest)))
+    return cut(row, _at_most(highest, least.log() + log_mass(row)))
 
 
 def eta(
@@ -296,13 +297,6 @@ def dot(
     return (left * right).sum(1)
 
 
-def _total(
-    row: Float[Tensor, "batch vocabulary"], highest: Float[Tensor, "batch"]
-) -> Float[Tensor, "batch"]:
-    """logsumexp, for less: log p = logit − total holds for the greatest logit too."""
-    return highest - row.softmax(1).amax(1).log()
-
-
 def _at_most(
     highest: Float[Tensor, "batch"], bound: Float[Tensor, "batch"]
 ) -> Float[Tensor, "batch"]:
@@ -331,7 +325,7 @@ def xtc(
     tensor([[0.0000, 0.3000, 0.2000, 0.1000]])
     """
     values, ids = largest(row, min(most, row.shape[1]))
-    least = row.amax(1) - row.softmax(1).amax(1).log() + threshold.log() - TOLERANCE
+    least = log_mass(row) + threshold.log() - TOLERANCE
     probable = (values >= least[:, None]) & (values > -math.inf)
     probable &= ~exempt.expand_as(row).gather(1, ids)
     after = probable.long().flip(1).cumsum(1).flip(1)  # of those from here on
@@ -344,7 +338,7 @@ def mirostat(
 ) -> Float[Tensor, "batch vocabulary"]:
     """Version 2: keep tokens whose surprise is at most the ceiling, in bits; ∞ keeps all."""
     highest = row.amax(1)
-    least = highest - row.softmax(1).amax(1).log() - ceiling * math.log(2) - TOLERANCE
+    least = log_mass(row) - ceiling * math.log(2) - TOLERANCE
     return cut(row, torch.minimum(highest, least))
 
 
