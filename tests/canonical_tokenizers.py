@@ -7,7 +7,7 @@ from tokenizers import Tokenizer
 
 import guideway as gw
 from guideway.vocabulary.backend import Backend
-from guideway.vocabulary.canonical.tokens import Cutter
+from guideway.vocabulary.canonical.tokens import CanonicalAutomaton
 from small_tokenizers import BYTE_LEVEL, added, bpe, tokenizer
 
 LLAMA3: Final = (
@@ -113,8 +113,8 @@ def vocabulary(name: str) -> gw.Vocabulary:
 
 
 @cache
-def cutter(name: str) -> Cutter:
-    return Cutter.of(backend(name), vocabulary(name).tokens)
+def automaton(name: str) -> CanonicalAutomaton:
+    return CanonicalAutomaton.of(backend(name), vocabulary(name).tokens)
 
 
 def library(name: str) -> Tokenizer:

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 import guideway as gw
-from canonical_tokenizers import TOKENIZERS, cutter, library, vocabulary
+from canonical_tokenizers import TOKENIZERS, automaton, library, vocabulary
 from guideway.automaton.token_tries import unpack
-from guideway.constraint.compile import cutter_of
+from guideway.constraint.compile import canonical_automaton
 from guideway.constraint.compiled import CompiledConstraint, DecodeState
 from small_tokenizers import word_piece
 
@@ -57,7 +57,7 @@ def sequences(constraint: CompiledConstraint) -> set[Sequence]:
 @pytest.mark.parametrize("name", SOURCES)
 def test_what_is_allowed_is_what_encoding_the_texts_of_the_language_gives(name: str) -> None:
     which, source, letters = SOURCES[name]
-    plain, own = gw.compile(source, vocabulary(which)), cutter(which)
+    plain, own = gw.compile(source, vocabulary(which)), automaton(which)
     texts = ("".join(t) for n in range(7) for t in itertools.product(letters, repeat=n))
     members = [t for t in texts if len(letters) ** len(t) < 5000 and plain.matches(t)]
     wanted = {own.encode(text.encode()) for text in members} - {None}
@@ -133,7 +133,7 @@ def test_constraints_of_one_tokenizer_wait_for_each_other() -> None:
         constraint.mask(constraint.start(b"a"))
         asked.append(constraint.matches("aa's"))
 
-    with cutter_of(library("gpt2"), constraint.vocabulary).lock:
+    with canonical_automaton(library("gpt2"), constraint.vocabulary).lock:
         thread = threading.Thread(target=ask)
         thread.start()
         thread.join(0.02)
@@ -163,7 +163,7 @@ def test_special_tokens_that_a_source_names_stand_as_they_are_read() -> None:
 def test_keys_that_are_remembered_are_cut_canonically() -> None:
     schema = {"type": "array", "items": {"enum": ["a", "ab"]}, "uniqueItems": True}
     constraint = compiled("gpt2 json", gw.JsonSchema(schema, whitespace="compact"))
-    own = cutter("gpt2 json")
+    own = automaton("gpt2 json")
     texts = ["[]", '["a"]', '["ab"]', '["a","ab"]', '["ab","a"]']
     assert sequences(constraint) == {own.encode(text.encode()) for text in texts}
 

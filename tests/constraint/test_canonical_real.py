@@ -8,7 +8,7 @@ from tokenizers import Tokenizer
 
 import guideway as gw
 from guideway.automaton.token_tries import unpack
-from guideway.constraint.compile import cutter_of
+from guideway.constraint.compile import canonical_automaton
 from guideway.vocabulary.self_check import FRAGMENTS, SPACES
 from real_tokenizers import NAMES, real_vocabulary, tokenizer_folder
 
@@ -56,18 +56,18 @@ def test_a_random_walk_ends_with_what_encoding_its_text_gives(name: str, source:
 @pytest.mark.parametrize("name", REAL)
 def test_the_tokens_of_any_text_are_canonical_and_no_others(name: str) -> None:
     own, vocabulary = tokenizer(name), real_vocabulary(name)
-    cutter = cutter_of(own, vocabulary)
+    automaton = canonical_automaton(own, vocabulary)
     chance = random.Random(1)
     for _ in range(150):
         text = chance.choice(FRAGMENTS) + chance.choice(SPACES) + chance.choice(FRAGMENTS)
-        tokens = cutter.encode(text.encode())
+        tokens = automaton.encode(text.encode())
         if tokens is None:
             continue
-        place = cutter.run(cutter.start, tokens, joined=False)
-        assert cutter.ends(place), text
+        place = automaton.run(automaton.start, tokens, joined=False)
+        assert automaton.ends(place), text
         at = chance.randrange(len(tokens))  # cut one token in two
         data = vocabulary.tokens[tokens[at]] or b""
         halves = [vocabulary.trie.ids(half) for half in (data[:1], data[1:])]
         if len(data) > 1 and all(half.size for half in halves):
             other = [*tokens[:at], *(int(half[0]) for half in halves), *tokens[at + 1 :]]
-            assert not cutter.ends(cutter.run(cutter.start, other, joined=False)), text
+            assert not automaton.ends(automaton.run(automaton.start, other, joined=False)), text

@@ -3,11 +3,11 @@
 import pytest
 
 from guideway.vocabulary.canonical.splitting import remember
-from guideway.vocabulary.canonical.tokens import NONE, Literals, parts, span
+from guideway.vocabulary.canonical.tokens import NONE, AddedTexts, parts, span
 
 
 def test_one_that_began_before_is_matched_in_the_place_of_another() -> None:
-    marks = Literals(["ab", "bc"])
+    marks = AddedTexts(["ab", "bc"])
     begun = marks.read(NONE, "a")
     assert begun is not None
     assert marks.goes_on(begun, "b")

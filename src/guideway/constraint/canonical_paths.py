@@ -22,7 +22,7 @@ from guideway.language.shortest_string import LONGEST
 from guideway.language.special_tokens import mark, split_marks
 from guideway.vocabulary.canonical.merges import Ids
 from guideway.vocabulary.canonical.splitting import remember
-from guideway.vocabulary.canonical.tokens import NOWHERE, Cutter
+from guideway.vocabulary.canonical.tokens import DEAD_STATE, CanonicalAutomaton
 from guideway.vocabulary.vocabulary import Vocabulary
 
 Route: TypeAlias = tuple[int, ...]
@@ -63,10 +63,14 @@ class Routes:
     """Routes of one constraint. Not thread safe; its owner locks."""
 
     def __init__(
-        self, machine: Derivatives, rows: Rows, vocabulary: Vocabulary, cutter: Cutter
+        self,
+        machine: Derivatives,
+        rows: Rows,
+        vocabulary: Vocabulary,
+        automaton: CanonicalAutomaton,
     ) -> None:
         self._machine, self._rows = machine, rows
-        self._vocabulary, self._cutter = vocabulary, cutter
+        self._vocabulary, self._automaton = vocabulary, automaton
         self.forget()
 
     def forget(self) -> None:
@@ -103,7 +107,7 @@ class Routes:
             if is_mark:
                 found += self._vocabulary.trie.ids(part)[:1].tolist()
                 continue
-            tokens = self._cutter.encode(part)
+            tokens = self._automaton.encode(part)
             if tokens is None:
                 return None
             found += tokens
@@ -121,7 +125,7 @@ class Routes:
         opened: list[int] = []
         for at in np.flatnonzero(found < 0).tolist():
             token = int(tokens[at])
-            if self._cutter.restless[token]:
+            if self._automaton.restless[token]:
                 opened.append(token)
                 continue
             route = self._single(rest, place, token, int(places[at]))
@@ -130,20 +134,20 @@ class Routes:
         return Options(tokens[kept].astype(np.int64), found[kept], (*opened, *unsure))
 
     def _single(self, rest: Expr, place: int, token: int, after: int) -> Route | None:
-        exact, tail = self._rows.after(rest, token), self._cutter.tail(place, "", token)
+        exact, tail = self._rows.after(rest, token), self._automaton.tail(place, "", token)
         return None if exact is None else self.route(Spot(exact, after, token, tail))
 
     def _reached(self, rest: Expr, place: int, joined: bool) -> tuple[Ids, Ids, Ids, list[int]]:
         """Tokens that both allow, the states and places after them, and unsure tokens."""
         reached = self._rows.reached(rest)
         tokens = reached.tokens.astype(np.int64)
-        places = self._cutter.afters(place, tokens, joined=joined).astype(np.int64)
-        kept = places != NOWHERE
+        places = self._automaton.afters(place, tokens, joined=joined).astype(np.int64)
+        kept = places != DEAD_STATE
         unsure = [
             token
             for token in reached.unsure.tolist()
             if self._rows.after(rest, token) is not None
-            and self._cutter.after(place, token, joined=joined)
+            and self._automaton.after(place, token, joined=joined)
         ]
         return tokens[kept], reached.numbers[kept].astype(np.int64), places[kept], unsure
 
@@ -155,14 +159,14 @@ class Routes:
         return self._settled[key]
 
     def _settling(self, rest: Expr, place: int) -> Route | None:
-        cutter = self._cutter
-        if rest.nullable and cutter.ends(place):
+        automaton = self._automaton
+        if rest.nullable and automaton.ends(place):
             return ()
-        if cutter.inside(place):
+        if automaton.inside(place):
             return None
         for route in self._drafted(rest, every=False):
-            quiet = route and not cutter.restless[route[0]]
-            if quiet and cutter.ends(cutter.run(place, route, joined=False)):
+            quiet = route and not automaton.restless[route[0]]
+            if quiet and automaton.ends(automaton.run(place, route, joined=False)):
                 return route
         return None
 
@@ -185,19 +189,19 @@ class Routes:
             seen = set[int]()
             for byte in range(_MARKED):
                 if members >> byte & 1:
-                    sort = self._cutter.sorts(byte) if byte < _ASCII else _ASCII
+                    sort = self._automaton.sorts(byte) if byte < _ASCII else _ASCII
                     if every or sort not in seen:
                         seen.add(sort)
                         yield bytes((byte,)) + end
 
     def _completion_in_piece(self, spot: Spot) -> Route | None:
         """A draft that goes on in the same piece."""
-        cutter = self._cutter
-        if cutter.inside(spot.place):
+        automaton = self._automaton
+        if automaton.inside(spot.place):
             return self._completed(spot)
         for every in (False, True):
             for route in self._joinable(spot.rest, spot.place, every):
-                if cutter.joins(spot.token, route[0]) and self._stays(spot.tail, route):
+                if automaton.joins(spot.token, route[0]) and self._stays(spot.tail, route):
                     return route
         return None
 
@@ -205,25 +209,25 @@ class Routes:
         """Return True if the text before a route does not change."""
         known = self._vocabulary.tokens
         text = b"".join(known[token] or b"" for token in route) if tail else b""
-        return self._cutter.characters.stays(tail, text.decode(errors="ignore"))
+        return self._automaton.characters.stays(tail, text.decode(errors="ignore"))
 
     def _joinable(self, rest: Expr, place: int, every: bool) -> list[Route]:
         """Routes from here in the same piece, if they do not change the last token."""
         key = (rest, place, every)
         if key not in self._going_on:
-            cutter = self._cutter
+            automaton = self._automaton
             found = [
                 route
                 for route in self._drafted(rest, every=every)
-                if cutter.ends(cutter.run(place, route, joined=True))
+                if automaton.ends(automaton.run(place, route, joined=True))
             ]
             remember(self._going_on, key, found, _MOST_KNOWN)
         return self._going_on[key]
 
     def _completed(self, spot: Spot) -> Route | None:
         """The end of a partial character, and a route from there."""
-        cutter = self._cutter
-        for tokens in cutter.completions(spot.place, spot.token).routes:
+        automaton = self._automaton
+        for tokens in automaton.completions(spot.place, spot.token).routes:
             after: Spot | None = spot
             for token in tokens:
                 after = None if after is None else self.following(after, token)
@@ -261,9 +265,9 @@ class Routes:
 
     def _next(self, spot: Spot, seen: set[Spot]) -> Iterator[tuple[int, Spot]]:
         """The tokens that may follow a spot, and new spots after them."""
-        cutter = self._cutter
-        if cutter.inside(spot.place):
-            known = cutter.completions(spot.place, spot.token)
+        automaton = self._automaton
+        if automaton.inside(spot.place):
+            known = automaton.completions(spot.place, spot.token)
             if not known.routes and not known.others:
                 return
         tokens, _, _, unsure = self._reached(spot.rest, spot.place, True)
@@ -275,12 +279,12 @@ class Routes:
 
     def following(self, spot: Spot, token: int) -> Spot | None:
         """The spot after a token, with or without a route."""
-        cutter, joined = self._cutter, self._cutter.joins(spot.token, token)
-        place = cutter.after(spot.place, token, joined=joined)
+        automaton, joined = self._automaton, self._automaton.joins(spot.token, token)
+        place = automaton.after(spot.place, token, joined=joined)
         rest = self._rows.after(spot.rest, token) if place else None
-        if rest is None or not cutter.stays(spot.place, spot.tail, token):
+        if rest is None or not automaton.stays(spot.place, spot.tail, token):
             return None
-        return Spot(rest, place, token, cutter.tail(spot.place, spot.tail, token))
+        return Spot(rest, place, token, automaton.tail(spot.place, spot.tail, token))
 
 
 MOST_STATES = 10_000
@@ -479,7 +483,7 @@ _PLAIN: Final = -1  # number of these states, which kernels do not read
 
 @final
 class CanonicalStates(ListedStates):
-    """The canonical states of one constraint; `lock` guards the recognizer and the cutter."""
+    """The canonical states of one constraint; `lock` guards the recognizer and the automaton."""
 
     def __init__(
         self,
@@ -487,11 +491,11 @@ class CanonicalStates(ListedStates):
         machine: Derivatives,
         rows: Rows,
         vocabulary: Vocabulary,
-        cutter: Cutter,
+        automaton: CanonicalAutomaton,
     ) -> None:
-        super().__init__(WeakValueDictionary[Spot, State](), vocabulary, cutter.lock)
-        self._expr, self._cutter = expr, cutter
-        self._routes = Routes(machine, rows, vocabulary, cutter)
+        super().__init__(WeakValueDictionary[Spot, State](), vocabulary, automaton.lock)
+        self._expr, self._automaton = expr, automaton
+        self._routes = Routes(machine, rows, vocabulary, automaton)
         self._spots = WeakKeyDictionary[State, Spot]()
         self._ways = WeakKeyDictionary[State, Route]()
         self._starts = dict[bytes, State]()
@@ -500,7 +504,7 @@ class CanonicalStates(ListedStates):
         with self.lock:
             found = self._starts.get(lead)
             if found is None:
-                spot = Spot(concat(literal(lead), self._expr), self._cutter.start, -1, "")
+                spot = Spot(concat(literal(lead), self._expr), self._automaton.start, -1, "")
                 route = self._routes.route(spot)
                 if route is None:
                     raise UnsatisfiableError(
@@ -557,7 +561,9 @@ class CanonicalStates(ListedStates):
             tokens = self._routes.encode(text)
             if tokens is None:
                 return False
-            return self._cutter.ends(self._cutter.run(self._cutter.start, tokens, joined=False))
+            return self._automaton.ends(
+                self._automaton.run(self._automaton.start, tokens, joined=False)
+            )
 
     def forget(self) -> None:
         super().forget()
@@ -567,7 +573,7 @@ class CanonicalStates(ListedStates):
     def _state(self, spot: Spot, route: Route) -> State:
         found = self._states.get(spot)
         if found is None:
-            accepts = spot.rest.nullable and self._cutter.ends(spot.place)
+            accepts = spot.rest.nullable and self._automaton.ends(spot.place)
             found = self._states[spot] = State(None, _PLAIN, accepts, spot.rest)
             self._spots[found] = spot
         if len(route) < len(self._ways.get(found, (*route, -1))):
@@ -579,16 +585,18 @@ class CanonicalStates(ListedStates):
         least = np.full(self._vocabulary.width, _NONE)
         new = self._routes.options(spot.rest, spot.place, joined=False)
         self._measure(least, new, spot, joined=False)
-        if self._cutter.merges(spot.token):
+        if self._automaton.merges(spot.token):
             going_on = self._routes.options(spot.rest, spot.place, joined=True)
-            clashing = self._cutter.clashes(spot.token)
+            clashing = self._automaton.clashes(spot.token)
             kept = least[clashing]
             self._measure(least, going_on, spot, joined=True)
             least[clashing] = kept
         tokens = np.flatnonzero(least < _NONE)
-        doubtful = tokens[self._cutter.restless[tokens]] if self._cutter.restless.any() else ()
+        doubtful = (
+            tokens[self._automaton.restless[tokens]] if self._automaton.restless.any() else ()
+        )
         for token in map(int, doubtful):
-            if not self._cutter.stays(spot.place, spot.tail, token):
+            if not self._automaton.stays(spot.place, spot.tail, token):
                 least[token] = _NONE
         tokens = np.flatnonzero(least < _NONE)
         return tokens, least[tokens]
@@ -596,7 +604,7 @@ class CanonicalStates(ListedStates):
     def _measure(self, least: Ids, options: Options, spot: Spot, *, joined: bool) -> None:
         least[options.tokens] = np.minimum(least[options.tokens], options.lengths)
         for token in options.open:
-            if joined == self._cutter.joins(spot.token, token):
+            if joined == self._automaton.joins(spot.token, token):
                 after = self._routes.following(spot, token)
                 route = None if after is None else self._routes.route(after)
                 if route is not None:

@@ -32,18 +32,18 @@ from guideway.language.special_tokens import shown
 from guideway.sources.mistakes import vocabulary_of
 from guideway.sources.sources import Source, source
 from guideway.vocabulary.backend import Backend, fast_backend
-from guideway.vocabulary.canonical.tokens import Cutter
+from guideway.vocabulary.canonical.tokens import CanonicalAutomaton
 from guideway.vocabulary.tokenizer_json import read_table
 from guideway.vocabulary.vocabulary import Vocabulary
 
 _MOST: Final = 4
 
-_made: list[tuple[object, Vocabulary, Cutter]] = []  # held, so that ids are not reused
+_made: list[tuple[object, Vocabulary, CanonicalAutomaton]] = []  # held, so that ids are not reused
 _lock: Final = Lock()
 
 
-def cutter_of(tokenizer: object, vocabulary: Vocabulary) -> Cutter:
-    """Cutter of a fast tokenizer of transformers, or a `tokenizers.Tokenizer`."""
+def canonical_automaton(tokenizer: object, vocabulary: Vocabulary) -> CanonicalAutomaton:
+    """CanonicalAutomaton of a fast tokenizer of transformers, or a `tokenizers.Tokenizer`."""
     if isinstance(tokenizer, bool):
         raise SourceError(
             f"canonical is {tokenizer}: guideway.compile needs the tokenizer of the vocabulary, or "
@@ -53,16 +53,16 @@ def cutter_of(tokenizer: object, vocabulary: Vocabulary) -> Cutter:
     own = library is not None and isinstance(tokenizer, library.Tokenizer)
     inner = tokenizer if own else fast_backend(tokenizer)
     with _lock:
-        for known, own, cutter in _made:
+        for known, own, automaton in _made:
             if known is inner and own == vocabulary:
-                return cutter
-        cutter = _cutter(Backend.of(inner), vocabulary)
-        _made.append((inner, vocabulary, cutter))
+                return automaton
+        automaton = _automaton(Backend.of(inner), vocabulary)
+        _made.append((inner, vocabulary, automaton))
         del _made[:-_MOST]
-    return cutter
+    return automaton
 
 
-def _cutter(backend: Backend, vocabulary: Vocabulary) -> Cutter:
+def _automaton(backend: Backend, vocabulary: Vocabulary) -> CanonicalAutomaton:
     spelled = read_table(backend).tokens
     for token, (own, other) in enumerate(zip(spelled, vocabulary.tokens, strict=False)):
         if own is not None and other is not None and own != other:
@@ -70,12 +70,12 @@ def _cutter(backend: Backend, vocabulary: Vocabulary) -> Cutter:
                 f"the tokenizer does not belong to the vocabulary: token {token} is {own!r} in the "
                 f"tokenizer, and {other!r} in the vocabulary"
             )
-    return Cutter.of(backend, vocabulary.tokens)
+    return CanonicalAutomaton.of(backend, vocabulary.tokens)
 
 
 logger: Final = logging.getLogger(__name__)
 Told = TypeVar("Told")
-Parts: TypeAlias = tuple[Source, Vocabulary, Budget, Cutter | None]
+Parts: TypeAlias = tuple[Source, Vocabulary, Budget, CanonicalAutomaton | None]
 
 _DEFAULT: Final = Budget.default()
 _DEAR: Final = 5  # weight of slow searches: 400,000 parts took 2.8 to 4.7 s
@@ -227,10 +227,10 @@ def _remembered(
     limits = _DEFAULT if budget is None else budget
     if not isinstance(limits, Budget):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise SourceError(f"budget must be a guideway.Budget, not {type(limits).__name__}")
-    cutter = None if canonical is None else cutter_of(canonical, vocabulary)
+    automaton = None if canonical is None else canonical_automaton(canonical, vocabulary)
     what = source(source_or_type)
     check_levels(what)
-    parts = what, vocabulary, limits, cutter
+    parts = what, vocabulary, limits, automaton
     key = Key(parts)
     made = remembered.get(key)
     if made is None:
@@ -254,7 +254,7 @@ def _compiled_again(
 
 
 def _compile(
-    what: Source, vocabulary: Vocabulary, budget: Budget, cutter: Cutter | None
+    what: Source, vocabulary: Vocabulary, budget: Budget, automaton: CanonicalAutomaton | None
 ) -> CompiledConstraint:
     meter = Meter(budget)
     resolved = resolve(what, vocabulary)
@@ -271,7 +271,7 @@ def _compile(
         machine.settle()
     checked_lead(None, spelled)
     graph = None
-    if not spelled.closed and cutter is None:
+    if not spelled.closed and automaton is None:
         start = concat(literal(vocabulary.lead), expr)
         graph = TokenGraph(start, machine, Rows(machine, spelled, budget), spelled)
     made = CompiledConstraint(
@@ -282,13 +282,13 @@ def _compile(
         graph,
         spelled=spelled,
         names=resolved.names,
-        cutter=cutter,
+        automaton=automaton,
     )
-    if cutter is None and (expr.looks or isinstance(expr, And | Not)):
+    if automaton is None and (expr.looks or isinstance(expr, And | Not)):
         # The mask of an intersection may take too long. Raise that error now.
         with metered(meter.tick):
             _ask_naming_parts(resolved.source, lambda: made.mask(made.start()))
-    if cutter is None and expr.regular:
+    if automaton is None and expr.regular:
         _try_wide(expr, machine, vocabulary, budget, meter)
     if isinstance(resolved.source, JsonSchema) and spelled.closed:
         tried = trials(resolved.source)

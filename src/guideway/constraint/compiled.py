@@ -32,7 +32,7 @@ from guideway.language.shortest_string import LONGEST
 from guideway.language.special_tokens import shown, unmarked
 from guideway.sources.regions import Special
 from guideway.sources.sources import Source, source
-from guideway.vocabulary.canonical.tokens import Cutter
+from guideway.vocabulary.canonical.tokens import CanonicalAutomaton
 from guideway.vocabulary.vocabulary import Vocabulary
 
 DecodeState: TypeAlias = State
@@ -67,11 +67,11 @@ class CompiledConstraint:
         *,
         spelled: Vocabulary | None = None,
         names: frozenset[str] = frozenset(),
-        cutter: Cutter | None = None,
+        automaton: CanonicalAutomaton | None = None,
     ) -> None:
         """Assemble the parts that `guideway.compile` builds.
 
-        `spelled` is the vocabulary with the marks of the special tokens `names`. `cutter`, if
+        `spelled` is the vocabulary with the marks of the special tokens `names`. `automaton`, if
         given, limits the constraint to canonical tokens.
         """
         self.vocabulary = vocabulary
@@ -82,8 +82,8 @@ class CompiledConstraint:
         self._again: tuple[Any, ...] = ()
         self._canonical: CanonicalStates | None = None
         self._states: States | ExploredStates | CanonicalStates
-        if cutter is not None:
-            self._canonical = CanonicalStates(expr, machine, self._rows, self._spelled, cutter)
+        if automaton is not None:
+            self._canonical = CanonicalStates(expr, machine, self._rows, self._spelled, automaton)
             self._states = self._canonical
         elif graph is None:
             self._states = States(expr, machine, self._spelled, budget)

@@ -11,7 +11,7 @@ from canonical_tokenizers import TOKENIZERS, vocabulary
 from guideway.vocabulary.backend import Backend
 from guideway.vocabulary.canonical.splitting import Characters
 from guideway.vocabulary.canonical.tokenization import read_tokenization
-from guideway.vocabulary.canonical.tokens import Cutter
+from guideway.vocabulary.canonical.tokens import CanonicalAutomaton
 from small_tokenizers import added, bpe, tokenizer
 
 
@@ -60,13 +60,15 @@ def test_a_pattern_that_leaves_characters_out_is_refused() -> None:
     parts = [split, {**plain, "use_regex": False}]
     own = changed("pre_tokenizer", {"type": "Sequence", "pretokenizers": parts})
     with pytest.raises(gw.UnsupportedError, match=r"leaves '.*' out of all pieces"):
-        Cutter.of(own, vocabulary("gpt2").tokens)
+        CanonicalAutomaton.of(own, vocabulary("gpt2").tokens)
 
 
 def test_a_tokenizer_that_does_something_else_is_refused() -> None:
     read = read_tokenization(changed("model.merges", []))
     with pytest.raises(gw.UnsupportedError, match="do not follow from its configuration"):
-        Cutter(replace(read, tokenizer=changed("normalizer", None)), vocabulary("gpt2").tokens)
+        CanonicalAutomaton(
+            replace(read, tokenizer=changed("normalizer", None)), vocabulary("gpt2").tokens
+        )
 
 
 def test_characters_that_are_lost_or_changed_have_no_sort() -> None:

@@ -6,12 +6,12 @@ import random
 import numpy as np
 import pytest
 
-from canonical_tokenizers import TOKENIZERS, cutter, vocabulary
-from guideway.vocabulary.canonical.tokens import Cutter
+from canonical_tokenizers import TOKENIZERS, automaton, vocabulary
+from guideway.vocabulary.canonical.tokens import CanonicalAutomaton
 
 
-def is_canonical(own: Cutter, tokens: tuple[int, ...]) -> bool:
-    """As the cutter has it, what the normaliser might change included."""
+def is_canonical(own: CanonicalAutomaton, tokens: tuple[int, ...]) -> bool:
+    """As the automaton has it, what the normaliser might change included."""
     place, before, tail = own.start, -1, ""
     for token in tokens:
         joined = own.joins(before, token)
@@ -25,7 +25,7 @@ def is_canonical(own: Cutter, tokens: tuple[int, ...]) -> bool:
 
 @pytest.mark.parametrize("name", TOKENIZERS)
 def test_a_sequence_is_canonical_exactly_if_encoding_its_text_gives_it(name: str) -> None:
-    own, spelled = cutter(name), vocabulary(name).tokens
+    own, spelled = automaton(name), vocabulary(name).tokens
     tokens = [token for token, data in enumerate(spelled) if data]
     found = 0
     for length in (1, 2, 3):
@@ -38,8 +38,8 @@ def test_a_sequence_is_canonical_exactly_if_encoding_its_text_gives_it(name: str
 
 
 @pytest.mark.parametrize("name", TOKENIZERS)
-def test_a_longer_text_has_one_canonical_sequence_and_the_cutter_takes_it(name: str) -> None:
-    own, spelled = cutter(name), vocabulary(name).tokens
+def test_a_longer_text_has_one_canonical_sequence_and_the_automaton_takes_it(name: str) -> None:
+    own, spelled = automaton(name), vocabulary(name).tokens
     tokens = [token for token, data in enumerate(spelled) if data]
     chance = random.Random(0)
     for _ in range(300):
@@ -52,7 +52,7 @@ def test_a_longer_text_has_one_canonical_sequence_and_the_cutter_takes_it(name: 
 
 @pytest.mark.parametrize("name", TOKENIZERS)
 def test_what_is_read_for_all_tokens_at_once_is_what_is_read_for_each(name: str) -> None:
-    own, spelled = cutter(name), vocabulary(name).tokens
+    own, spelled = automaton(name), vocabulary(name).tokens
     tokens = np.array([token for token, data in enumerate(spelled) if data])
     chance = random.Random(1)
     for _ in range(40):
@@ -75,7 +75,7 @@ def test_what_is_read_for_all_tokens_at_once_is_what_is_read_for_each(name: str)
 
 
 def test_what_completes_a_character_is_told_with_the_fewest_tokens() -> None:
-    own, spelled = cutter("gpt2"), vocabulary("gpt2").tokens
+    own, spelled = automaton("gpt2"), vocabulary("gpt2").tokens
     (lead,) = [token for token, data in enumerate(spelled) if data == b"\xc3"]
     place = own.after(own.start, lead, joined=False)
     found = own.completions(place, lead)

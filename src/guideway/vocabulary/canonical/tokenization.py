@@ -45,7 +45,7 @@ class Tokenization:
         pieces: ids that BPE can give.
         merged: those that merges make.
         alone: the others, which are always a whole piece.
-        unions: BPE's tokens for the texts of `alone`: never a whole piece.
+        excluded: BPE's tokens for the texts of `alone`: never a whole piece.
         fallback: ids of single bytes.
         characters: sorts of characters.
         known: characters that are tokens, None without fallback.
@@ -58,7 +58,7 @@ class Tokenization:
     pieces: frozenset[int]
     merged: frozenset[int]
     alone: frozenset[int]
-    unions: tuple[tuple[int, ...], ...]
+    excluded: tuple[tuple[int, ...], ...]
     fallback: frozenset[int]
     characters: Characters
     known: frozenset[str] | None
@@ -95,7 +95,7 @@ def read_tokenization(backend: Backend) -> Tokenization:
         pieces=whole | alone,
         merged=whole,
         alone=alone,
-        unions=tuple(merges.cut(symbols[number]) for number in sorted(alone)),
+        excluded=tuple(merges.cut(symbols[number]) for number in sorted(alone)),
         fallback=fallback,
         characters=Characters([each.atoms for each in programs], replaced, forms),
         known=_known(vocab, replaced) if fallback else None,

@@ -1,28 +1,23 @@
-"""Canonical tokens: the sequences of tokens that a tokenizer gives for their own text.
+"""Automaton of canonical tokens: the sequences of tokens that a tokenizer gives for their own text.
 
-A place is the state of a sequence: the possible splits of its text (each cut between tokens is
-claimed to be a boundary or not, see `splitting`), the bytes of an incomplete character, and the
-partial matches of added tokens. A token leads from a place to at most two places, joined to the
-last token (`Merges.joins`) or not; a sequence is canonical if its last place `ends`. A place may
-exist without being able to end::
+A state has the possible splits of the text so far into pieces, the bytes of an incomplete
+character, and the partial matches of added tokens. A token leads from a state to at most two
+states: joined to the last token in one piece, if BPE leaves both unchanged (`Merges.joins`), or in
+a new piece. A sequence is canonical if its last state `ends`::
 
     "it"   "'s"      a boundary between them; none inside "'s"
     "a"    "b"       no boundary, and BPE does not merge them
     " "    " x"      of two blanks before a word the first is a piece
 
-A new cutter is compared with the tokenizer on a few hundred texts.
+A split has the claim of each splitter (`splitting`) and the tokens of its last piece. Sets of
+splits are numbered, and their transitions by sorts of characters are tabulated. Tokens with the
+same sorts of characters and the same end are read as one group (smollm2's 49,152 tokens are 23,000
+groups), by one array look-up for each column of characters: a row over all takes 5 ms.
 
-Added tokens are matched before anything else: leftmost, then longest. So after a match, no text
-begun before it may be completed, nor a longer one from the same start. The trie nodes of the
-forbidden completions are the state.
+Added tokens are matched first, leftmost and then longest. So after a match, no text begun before it
+may be completed, nor a longer one from the same start.
 
-Tokens that split texts alike are read at once, as a group: they have the same sorts of
-characters and the same end. smollm2's 49,152 tokens are 23,000 groups; a row over all takes 5 ms,
-one array look-up for each column of characters.
-
-A set of possible splits of a text is a numbered state. A way has the claim of each splitter
-(`splitting`) and the state of its piece. Transitions by character sorts are tabulated, so a whole
-vocabulary is read by a few array look-ups, column by column.
+A new automaton is compared with the tokenizer on a few hundred texts.
 """
 
 from collections import deque
@@ -103,16 +98,16 @@ def parts(data: bytes) -> Parts | None:
         return Parts(data[:head], rest[: error.start].decode(), rest[error.start :])
 
 
-Begun: TypeAlias = frozenset[int]
+PartialMatches: TypeAlias = frozenset[int]
 
-NONE: Final[Begun] = frozenset()
+NONE: Final[PartialMatches] = frozenset()
 
 
 @final
-class Literals:
+class AddedTexts:
     """The texts of added tokens.
 
-    >>> marks = Literals(["<s>", "<s>x"])
+    >>> marks = AddedTexts(["<s>", "<s>x"])
     >>> marks.read(marks.read(NONE, "a<s"), ">") is None
     True
     >>> marks.read(marks.matched(NONE, "<s>"), "x") is None
@@ -132,11 +127,11 @@ class Literals:
                     self._whole.append(False)
             self._whole[node] = bool(text)
 
-    def goes_on(self, begun: Begun, char: str) -> bool:
+    def goes_on(self, begun: PartialMatches, char: str) -> bool:
         """Return True if a character extends a partial match."""
         return any(char in self._children[node] for node in begun)
 
-    def read(self, begun: Begun, chars: str) -> Begun | None:
+    def read(self, begun: PartialMatches, chars: str) -> PartialMatches | None:
         """State after characters without a match; None if there is one."""
         for char in chars:
             begun = self._step((0, *begun), char)
@@ -144,8 +139,8 @@ class Literals:
                 return None
         return begun
 
-    def matched(self, begun: Begun, text: str) -> Begun | None:
-        """After one of them; None if another one is matched in its place."""
+    def matched(self, begun: PartialMatches, text: str) -> PartialMatches | None:
+        """After one of them; None if another one is matched in its state."""
         own = 0
         for char in text:
             own = self._children[own][char]
@@ -154,7 +149,7 @@ class Literals:
                 return None
         return begun | {own} if self._children[own] else begun
 
-    def _step(self, nodes: Iterable[int], char: str) -> Begun:
+    def _step(self, nodes: Iterable[int], char: str) -> PartialMatches:
         found = (self._children[node].get(char) for node in nodes)
         return frozenset(node for node in found if node is not None)
 
@@ -163,31 +158,31 @@ Numbers: TypeAlias = NDArray[np.int32]
 Claims: TypeAlias = tuple[Claim, ...]
 
 DEAD: Final = 0
-"""No way."""
+"""No split."""
 
-_FRESH: Final = -1  # the union of a piece without tokens
+_FRESH: Final = -1  # the node of a piece without tokens
 _UNKNOWN: Final = -1
 _BLOCK: Final = 4096
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Way:
+class Split:
     """One possible split of a text.
 
     Attributes:
         claims: claim of each splitter.
-        union: node in `Unions` of the piece's tokens; −1 before the first.
+        node: node in `ExcludedPieces` of the last piece's tokens; −1 before the first.
         alone: True if the piece must end here.
     """
 
     claims: Claims
-    union: int = _FRESH
+    node: int = _FRESH
     alone: bool = False
 
 
 @final
-class Unions:
+class ExcludedPieces:
     """Token sequences that are never a whole piece, as a trie.
 
     Attributes:
@@ -195,26 +190,26 @@ class Unions:
         whole: nodes where a sequence is complete.
     """
 
-    def __init__(self, unions: Iterable[tuple[int, ...]]) -> None:
+    def __init__(self, sequences: Iterable[tuple[int, ...]]) -> None:
         self._nodes = dict[tuple[int, int], int]()
         self.whole = set[int]()
         self.members = set[int]()
-        for union in unions:
+        for sequence in sequences:
             node = 0
-            for token in union:
+            for token in sequence:
                 node = self._nodes.setdefault((node, token), len(self._nodes) + 1)
             self.whole.add(node)
-            self.members.update(union)
+            self.members.update(sequence)
 
     def after(self, node: int, token: int) -> int:
-        """The node of a piece after a token, which may be its first; 0 is in no union."""
+        """The node of a piece after a token, which may be its first; 0 is outside the trie."""
         if node == _FRESH:
             return self._nodes.get((0, token), 0)
         return self._nodes.get((node, token), 0) if node else 0
 
 
 @final
-class Ways:
+class SplitSets:
     """The sets of splits of one tokenizer.
 
     Attributes:
@@ -225,116 +220,118 @@ class Ways:
     def __init__(
         self,
         splitters: tuple[Splitter, ...],
-        unions: Unions,
+        excluded: ExcludedPieces,
         alone: frozenset[int],
         characters: Characters,
     ) -> None:
         """Store the rules of a tokenizer."""
-        self._splitters, self._unions, self._alone = splitters, unions, alone
+        self._splitters, self._excluded, self._alone = splitters, excluded, alone
         self._characters = characters
         self._lives = dict[tuple[int, bytes], bool]()
-        self.members = unions.members | alone
-        self._sets: list[frozenset[Way]] = []
-        self._numbers: dict[frozenset[Way], int] = {}
+        self.members = excluded.members | alone
+        self._sets: list[frozenset[Split]] = []
+        self._numbers: dict[frozenset[Split], int] = {}
         self._table: Numbers = np.full((64, 1), _UNKNOWN, np.int32)
         self._number(frozenset())
-        self.fresh = self._number(frozenset([Way(tuple(each.start for each in splitters))]))
+        self.fresh = self._number(frozenset([Split(tuple(each.start for each in splitters))]))
 
-    def entered(self, ways: int, token: int, *, joined: bool, inside: bool) -> int:
-        """The ways after a token begins, in a new piece or (`joined`) in the current one.
+    def entered(self, splits: int, token: int, *, joined: bool, inside: bool) -> int:
+        """The splits after a token begins, in a new piece or (`joined`) in the current one.
 
         `inside`: the token begins inside a character, where no piece ends.
         """
         alone = token in self._alone
-        found: list[Way] = []
-        for way in self._sets[ways]:
+        found: list[Split] = []
+        for split in self._sets[splits]:
             if not inside:
-                begun = [way.claims] if way.union == _FRESH else self._cuts(way)
-                union = self._unions.after(_FRESH, token)
-                found += [Way(claims, union, alone) for claims in begun]
-            if joined and not alone and way.union != _FRESH and not way.alone:
-                found.append(Way(way.claims, self._unions.after(way.union, token)))
+                begun = [split.claims] if split.node == _FRESH else self._cuts(split)
+                node = self._excluded.after(_FRESH, token)
+                found += [Split(claims, node, alone) for claims in begun]
+            if joined and not alone and split.node != _FRESH and not split.alone:
+                found.append(Split(split.claims, self._excluded.after(split.node, token)))
         return self._number(frozenset(found))
 
-    def may_end(self, ways: int) -> bool:
-        """Return True if a way is right when the text ends here."""
-        return any(map(self._ends, self._sets[ways]))
+    def may_end(self, splits: int) -> bool:
+        """Return True if a split is right when the text ends here."""
+        return any(map(self._ends, self._sets[splits]))
 
-    def step(self, ways: int, sort: int) -> int:
-        """The ways after a character of a sort."""
-        found = int(self._table[ways, sort]) if sort < self._table.shape[1] else _UNKNOWN
+    def step(self, splits: int, sort: int) -> int:
+        """The splits after a character of a sort."""
+        found = int(self._table[splits, sort]) if sort < self._table.shape[1] else _UNKNOWN
         if found == _UNKNOWN:
             atoms = self._characters.atoms(sort)
-            after = (self._after(way, atoms) for way in self._sets[ways])
-            found = self._number(frozenset(way for way in after if way is not None))
+            after = (self._after(split, atoms) for split in self._sets[splits])
+            found = self._number(frozenset(split for split in after if split is not None))
             while sort >= self._table.shape[1]:
                 more = np.full_like(self._table, _UNKNOWN)
                 self._table = np.concatenate([self._table, more], axis=1)
-            self._table[ways, sort] = found
+            self._table[splits, sort] = found
         return found
 
-    def steps(self, ways: Numbers, sorts: Numbers) -> Numbers:
+    def steps(self, splits: Numbers, sorts: Numbers) -> Numbers:
         """The same for each of many."""
         self.step(DEAD, int(sorts.max()))  # so that the table is wide enough
-        found = self._table[ways, sorts]
+        found = self._table[splits, sorts]
         while (unknown := np.flatnonzero(found == _UNKNOWN)).size:
             width = self._table.shape[1]
-            for pair in np.unique(ways[unknown].astype(np.int64) * width + sorts[unknown]).tolist():
+            for pair in np.unique(
+                splits[unknown].astype(np.int64) * width + sorts[unknown]
+            ).tolist():
                 self.step(*divmod(pair, width))
-            found = self._table[ways, sorts]
+            found = self._table[splits, sorts]
         return found
 
-    def live(self, ways: int, begun: bytes) -> bool:
-        """Return True if some character that begins with these bytes leaves a way.
+    def live(self, splits: int, begun: bytes) -> bool:
+        """Return True if some character that begins with these bytes leaves a split.
 
         Blocks have few sorts, so not every character is tried.
         """
-        key = (ways, begun)
+        key = (splits, begun)
         found = not begun or self._lives.get(key)
         if found is None:
             low, high = span(begun)
             blocks = ((at, min(at + _BLOCK, high + 1) - 1) for at in range(low, high + 1, _BLOCK))
             sorts = (sort for block in blocks for sort in self._characters.within(*block))
-            found = self._lives[key] = any(self.step(ways, sort) != DEAD for sort in sorts)
+            found = self._lives[key] = any(self.step(splits, sort) != DEAD for sort in sorts)
         return found
 
-    def _cuts(self, way: Way) -> Iterable[Claims]:
+    def _cuts(self, split: Split) -> Iterable[Claims]:
         """The claims with a boundary here, of each splitter in turn."""
-        if way.union in self._unions.whole:
+        if split.node in self._excluded.whole:
             return
         for level in range(len(self._splitters) - 1, -1, -1):
-            cut = self._splitters[level].cut(way.claims[level])
+            cut = self._splitters[level].cut(split.claims[level])
             if cut is not None:
                 inner = (each.start for each in self._splitters[level + 1 :])
-                yield (*way.claims[:level], cut, *inner)
-            if not self._splitters[level].ends(way.claims[level]):
+                yield (*split.claims[:level], cut, *inner)
+            if not self._splitters[level].ends(split.claims[level]):
                 return
 
-    def _ends(self, way: Way) -> bool:
-        if way.union in self._unions.whole:
+    def _ends(self, split: Split) -> bool:
+        if split.node in self._excluded.whole:
             return False
-        pairs = zip(self._splitters, way.claims, strict=True)
+        pairs = zip(self._splitters, split.claims, strict=True)
         return all(splitter.ends(claim) for splitter, claim in pairs)
 
-    def _after(self, way: Way, atoms: tuple[int, ...]) -> Way | None:
+    def _after(self, split: Split, atoms: tuple[int, ...]) -> Split | None:
         found: list[Claim] = []
-        for splitter, claim, bits in zip(self._splitters, way.claims, atoms, strict=True):
+        for splitter, claim, bits in zip(self._splitters, split.claims, atoms, strict=True):
             after = splitter.read(claim, bits)
             if after is None:
                 return None
             found.append(after)
-        return Way(tuple(found), way.union, way.alone)
+        return Split(tuple(found), split.node, split.alone)
 
-    def _number(self, ways: frozenset[Way]) -> int:
-        number = self._numbers.setdefault(ways, len(self._sets))
+    def _number(self, splits: frozenset[Split]) -> int:
+        number = self._numbers.setdefault(splits, len(self._sets))
         if number == len(self._sets):
-            self._sets.append(ways)
+            self._sets.append(splits)
             if number == len(self._table):
                 self._table = np.concatenate([self._table, np.full_like(self._table, _UNKNOWN)])
         return number
 
 
-End: TypeAlias = tuple[bytes, Begun]
+End: TypeAlias = tuple[bytes, PartialMatches]
 
 
 @final
@@ -347,17 +344,17 @@ class Groups:
     """
 
     def __init__(
-        self, ways: Ways, tokens: Sequence[tuple[int, tuple[int, ...], End]], size: int
+        self, splits: SplitSets, tokens: Sequence[tuple[int, tuple[int, ...], End]], size: int
     ) -> None:
         """Group tokens by the sorts of their characters and their remainders; `size` bounds ids."""
-        self._ways = ways
+        self._splits = splits
         numbers: dict[tuple[Any, ...], int] = {}
         ends: dict[End, int] = {}
         self.of: Numbers = np.zeros(size, np.int32)
         rows: list[tuple[int, ...]] = [()]
         own: list[tuple[int, int]] = [(-1, 0)]
         for token, sorts, end in tokens:
-            kind = (token if token in ways.members else -1, ends.setdefault(end, len(ends)))
+            kind = (token if token in splits.members else -1, ends.setdefault(end, len(ends)))
             number = numbers.setdefault((sorts, kind), len(rows))
             if number == len(rows):
                 rows.append(sorts)
@@ -372,21 +369,21 @@ class Groups:
             sorts_there = [rows[at][column] for at in held.tolist()]
             self._columns.append((held, np.array(sorts_there, np.int32)))
 
-    def read(self, ways: int, *, joined: bool) -> Ids:
-        """For each group the ways after it, times 2³², and the number of its end."""
-        entered = self._ways.entered
-        usual = entered(ways, -1, joined=joined, inside=False)
+    def read(self, splits: int, *, joined: bool) -> Ids:
+        """For each group the splits after it, times 2³², and the number of its end."""
+        entered = self._splits.entered
+        usual = entered(splits, -1, joined=joined, inside=False)
         after = np.full(len(self._own), usual, np.int32)
         for at in np.flatnonzero(self._own >= 0).tolist():
-            after[at] = entered(ways, int(self._own[at]), joined=joined, inside=False)
+            after[at] = entered(splits, int(self._own[at]), joined=joined, inside=False)
         after[0] = DEAD
         for held, sorts in self._columns:
-            after[held] = self._ways.steps(after[held], sorts)
+            after[held] = self._splits.steps(after[held], sorts)
         return after.astype(np.int64) << 32 | self._end
 
 
-NOWHERE: Final = 0
-"""The place of a sequence that is not canonical, however it goes on."""
+DEAD_STATE: Final = 0
+"""The state of a sequence that is not canonical, however it goes on."""
 
 _MOST_ROWS: Final = 256
 _MOST_TEXTS: Final = 1 << 14
@@ -397,18 +394,18 @@ _MOST_COMPLETIONS: Final = 8
 
 @final
 @dataclass(frozen=True, slots=True)
-class Place:
+class State:
     """State of a sequence of tokens.
 
     Attributes:
-        ways: possible splits of the text (`Ways`).
+        splits: possible splits of the text (`SplitSets`).
         partial: bytes of an incomplete character.
         begun: partial matches of added tokens.
     """
 
-    ways: int
+    splits: int
     partial: bytes
-    begun: Begun
+    begun: PartialMatches
 
 
 @final
@@ -439,30 +436,33 @@ class Completions:
 
 
 @final
-class Cutter:
+class CanonicalAutomaton:
     """Tokens that may follow each other, for one tokenizer.
 
     Attributes:
-        start: the place before the first token.
+        start: the state before the first token.
         restless: bool[tokens], True if the text before a token might change with it.
-        lock: hold it when several threads use the cutter, because it numbers places.
+        lock: hold it when several threads use the automaton, because it numbers states.
     """
 
     def __init__(self, tokenization: Tokenization, tokens: tuple[bytes | None, ...]) -> None:
-        """The cutter of a tokenizer with these spellings, checked against the tokenizer."""
+        """The automaton of a tokenizer with these spellings, checked against the tokenizer."""
         self._how, self._tokens, self.lock = tokenization, tokens, RLock()
         self._merges, self.characters = tokenization.merges, tokenization.characters
-        self._literals = Literals(tokenization.added.values())
-        self._ways = Ways(
-            tokenization.splitters, Unions(tokenization.unions), tokenization.alone, self.characters
+        self._literals = AddedTexts(tokenization.added.values())
+        self._splits = SplitSets(
+            tokenization.splitters,
+            ExcludedPieces(tokenization.excluded),
+            tokenization.alone,
+            self.characters,
         )
-        self._places: list[Place] = [Place(DEAD, b"", NONE)]
-        self._numbers: dict[Place, int] = {self._places[0]: NOWHERE}
+        self._states: list[State] = [State(DEAD, b"", NONE)]
+        self._numbers: dict[State, int] = {self._states[0]: DEAD_STATE}
         self._after = dict[tuple[int, int, bool], int]()
         self._rows = dict[tuple[int, bool], Numbers]()
         self._completions = dict[tuple[bytes, int], Completions]()
         self._encoded = dict[bytes, tuple[int, ...] | None]()
-        self.start = self._number(Place(self._ways.fresh, b"", NONE))
+        self.start = self._number(State(self._splits.fresh, b"", NONE))
         self._spell()
         fit = [
             (token, spelled.sorts if tokenization.splitters else (), (spelled.tail, begun))
@@ -470,18 +470,18 @@ class Cutter:
             if not spelled.head and self._spelled_so(token, spelled.chars)
             if (begun := self._literals.read(NONE, spelled.chars)) is not None
         ]
-        self._groups = Groups(self._ways, fit, len(tokens))
+        self._groups = Groups(self._splits, fit, len(tokens))
         self._check()
 
     @classmethod
     def of(cls, backend: Backend, tokens: tuple[bytes | None, ...]) -> Self:
-        """The cutter of a tokenizer; unsupported parts are refused."""
+        """The automaton of a tokenizer; unsupported parts are refused."""
         return cls(read_tokenization(backend), tokens)
 
-    def ends(self, place: int) -> bool:
-        """Return True if a sequence at this place is canonical."""
-        found = self._places[place]
-        return not found.partial and self._ways.may_end(found.ways)
+    def ends(self, state: int) -> bool:
+        """Return True if a sequence at this state is canonical."""
+        found = self._states[state]
+        return not found.partial and self._splits.may_end(found.splits)
 
     def joins(self, before: int, after: int) -> bool:
         """Return True if a token is unchanged after another one in the same piece."""
@@ -496,57 +496,57 @@ class Cutter:
         """Return True if a token may be in a piece with others."""
         return token in self._how.merged
 
-    def tail(self, place: int, before: str, token: int) -> str:
+    def tail(self, state: int, before: str, token: int) -> str:
         """End of the text after a token that may change with later characters."""
-        return self.characters.tail(before, self._completed(place, token))
+        return self.characters.tail(before, self._completed(state, token))
 
-    def stays(self, place: int, before: str, token: int) -> bool:
+    def stays(self, state: int, before: str, token: int) -> bool:
         """Return True if the text that ends with `before` is unchanged when a token follows."""
-        return self.characters.stays(before, self._completed(place, token))
+        return self.characters.stays(before, self._completed(state, token))
 
-    def _completed(self, place: int, token: int) -> str:
+    def _completed(self, state: int, token: int) -> str:
         """The characters that a token completes."""
         if token in self._how.added:
             return self._how.added[token]
-        partial = self._places[place].partial
+        partial = self._states[state].partial
         read = parts(partial + (self._tokens[token] or b"")) if partial else None
         spelled = self._spellings.get(token)
         return read.chars if read else spelled.chars if spelled else ""
 
-    def after(self, place: int, token: int, *, joined: bool) -> int:
-        """The place after one more token, 0 if there is none; `joined`: in the same piece."""
-        key = (place, token, joined)
+    def after(self, state: int, token: int, *, joined: bool) -> int:
+        """The state after one more token, 0 if there is none; `joined`: in the same piece."""
+        key = (state, token, joined)
         found = self._after.get(key)
         if found is None:
-            number = self._number(self._following(place, token, joined))
+            number = self._number(self._following(state, token, joined))
             found = remember(self._after, key, number, _MOST_KNOWN)
         return found
 
-    def afters(self, place: int, tokens: Ids, *, joined: bool) -> Numbers:
-        """The places after each of these tokens."""
-        here = self._places[place]
+    def afters(self, state: int, tokens: Ids, *, joined: bool) -> Numbers:
+        """The states after each of these tokens."""
+        here = self._states[state]
         if here.partial:
             row, apart = np.zeros(len(tokens), np.int32), self._inside[tokens]
         else:
-            row = self._row(place, joined=joined)[self._groups.of[tokens]]
+            row = self._row(state, joined=joined)[self._groups.of[tokens]]
             apart = self._added[tokens]
         if here.begun and not here.partial:
             apart |= self._goes_on(here)[tokens]
         for at in np.flatnonzero(apart).tolist():
-            row[at] = self.after(place, int(tokens[at]), joined=joined)
+            row[at] = self.after(state, int(tokens[at]), joined=joined)
         return row
 
-    def run(self, place: int, tokens: Iterable[int], *, joined: bool) -> int:
-        """The place after these tokens; `joined`: whether the first joins the last before it."""
+    def run(self, state: int, tokens: Iterable[int], *, joined: bool) -> int:
+        """The state after these tokens; `joined`: whether the first joins the last before it."""
         before = -1
         for token in tokens:
             if before >= 0:
                 joined = self.joins(before, token)
-            place = self.after(place, token, joined=joined)
-            if not place:
+            state = self.after(state, token, joined=joined)
+            if not state:
                 break
             before = token
-        return place
+        return state
 
     def encode(self, text: bytes) -> tuple[int, ...] | None:
         """The tokens that the tokenizer gives for a text, None if they do not spell it."""
@@ -554,9 +554,9 @@ class Cutter:
             remember(self._encoded, text, self._encoding(text), _MOST_TEXTS)
         return self._encoded[text]
 
-    def completions(self, place: int, token: int) -> Completions:
-        """Some token sequences that complete the character in which `token` led to a place."""
-        key = (self._places[place].partial, token)
+    def completions(self, state: int, token: int) -> Completions:
+        """Some token sequences that complete the character in which `token` led to a state."""
+        key = (self._states[state].partial, token)
         if key not in self._completions:
             remember(self._completions, key, self._completing(*key), _MOST_KNOWN)
         return self._completions[key]
@@ -584,9 +584,9 @@ class Cutter:
         """The sort of a byte that is a character."""
         return self._sort(chr(byte))
 
-    def inside(self, place: int) -> bool:
+    def inside(self, state: int) -> bool:
         """Return True inside an incomplete character."""
-        return bool(self._places[place].partial)
+        return bool(self._states[state].partial)
 
     def _encoding(self, text: bytes) -> tuple[int, ...] | None:
         try:
@@ -630,24 +630,24 @@ class Cutter:
             first = kept.tail(first, char)
         return True
 
-    def _row(self, place: int, *, joined: bool) -> Numbers:
-        """The next place for each group of tokens."""
-        key = (place, joined)
+    def _row(self, state: int, *, joined: bool) -> Numbers:
+        """The next state for each group of tokens."""
+        key = (state, joined)
         found = self._rows.get(key)
         if found is None:
-            ends = self._groups.read(self._places[place].ways, joined=joined)
+            ends = self._groups.read(self._states[state].splits, joined=joined)
             pairs, back = np.unique(ends, return_inverse=True)
             numbers = [self._ending(*divmod(pair, 1 << 32)) for pair in pairs.tolist()]
             row = np.array(numbers, np.int32)[back]
             found = remember(self._rows, key, row, _MOST_ROWS)
         return found
 
-    def _ending(self, ways: int, end: int) -> int:
+    def _ending(self, splits: int, end: int) -> int:
         tail, begun = self._groups.ends[end]
-        lives = ways != DEAD and self._ways.live(ways, tail)
-        return self._number(Place(ways, tail, begun)) if lives else NOWHERE
+        lives = splits != DEAD and self._splits.live(splits, tail)
+        return self._number(State(splits, tail, begun)) if lives else DEAD_STATE
 
-    def _goes_on(self, here: Place) -> NDArray[np.bool_]:
+    def _goes_on(self, here: State) -> NDArray[np.bool_]:
         """The tokens that may go on with an added token in the making."""
         found = np.zeros(len(self._tokens), np.bool_)
         for char, tokens in self._firsts.items():
@@ -655,12 +655,12 @@ class Cutter:
                 found[tokens] = True
         return found
 
-    def _following(self, place: int, token: int, joined: bool) -> Place | None:
-        here = self._places[place]
+    def _following(self, state: int, token: int, joined: bool) -> State | None:
+        here = self._states[state]
         if token in self._how.added:
             return self._matched(here, self._how.added[token])
         spelled = self._spellings.get(token)
-        if spelled is None or not here.ways:
+        if spelled is None or not here.splits:
             return None
         chars, tail, sorts = spelled.chars, spelled.tail, spelled.sorts
         if here.partial:
@@ -674,17 +674,17 @@ class Cutter:
         if NO_SORT in sorts or not self._spelled_so(token, chars):
             return None
         begun = self._literals.read(here.begun, chars)
-        ways = self._ways.entered(here.ways, token, joined=joined, inside=bool(here.partial))
+        splits = self._splits.entered(here.splits, token, joined=joined, inside=bool(here.partial))
         for sort in sorts:
-            ways = self._ways.step(ways, sort)
-        lives = begun is not None and ways != DEAD and self._ways.live(ways, tail)
-        return Place(ways, tail, begun) if begun is not None and lives else None
+            splits = self._splits.step(splits, sort)
+        lives = begun is not None and splits != DEAD and self._splits.live(splits, tail)
+        return State(splits, tail, begun) if begun is not None and lives else None
 
-    def _matched(self, here: Place, text: str) -> Place | None:
+    def _matched(self, here: State, text: str) -> State | None:
         """After an added token."""
         begun = self._literals.matched(here.begun, text)
-        ends = not here.partial and self._ways.may_end(here.ways)
-        return Place(self._ways.fresh, b"", begun) if ends and begun is not None else None
+        ends = not here.partial and self._splits.may_end(here.splits)
+        return State(self._splits.fresh, b"", begun) if ends and begun is not None else None
 
     def _spelled_so(self, token: int, chars: str) -> bool:
         """Return False if a fallback byte completes a character that is itself a token."""
@@ -700,16 +700,16 @@ class Cutter:
                 raise not_canonical(f"its split pattern leaves {char!r} out of all pieces", SPLIT)
         return sort
 
-    def _number(self, place: Place | None) -> int:
-        if place is None:
-            return NOWHERE
-        number = self._numbers.setdefault(place, len(self._places))
-        if number == len(self._places):
-            self._places.append(place)
+    def _number(self, state: State | None) -> int:
+        if state is None:
+            return DEAD_STATE
+        number = self._numbers.setdefault(state, len(self._states))
+        if number == len(self._states):
+            self._states.append(state)
         return number
 
     def _check(self) -> None:
-        """Hold the places to what the tokenizer gives for some texts."""
+        """Hold the states to what the tokenizer gives for some texts."""
         for text in probes(self._tokens):
             tokens = self.encode(text.encode()) if text else None
             if tokens is not None and not self.ends(self.run(self.start, tokens, joined=False)):
