@@ -9,7 +9,6 @@ import re
 from itertools import product
 from typing import Any
 
-import numpy as np
 import pytest
 
 import guideway as gw
@@ -17,7 +16,7 @@ from guideway.automaton import lexer_dfa as dfa
 from guideway.automaton import pushdown_automaton as seeds
 from guideway.automaton import regex_records as records
 from guideway.automaton.kernels import layout as at
-from guideway.automaton.kernels.layout import BOUND_SEARCH, EXPANDED, SPLITTING
+from guideway.automaton.kernels.layout import EXPANDED, Context
 from guideway.automaton.lexer_dfa import LexerDfa, expand
 from guideway.automaton.token_tries import unpack
 from guideway.language.expr import (
@@ -66,7 +65,7 @@ def strings(pattern: str, low: int, high: int | None) -> dict[str, Any]:
 
 def bounded_nodes(both: Both) -> int:
     arena = both.fast._states._pda.arena
-    return sum(arena.record(node)[0] == at.BOUNDED for node in range(arena.context[at.NODES]))
+    return sum(arena.record(node)[0] == at.BOUNDED for node in range(arena.context.nodes.used))
 
 
 def check(schema: Any, words: gw.Vocabulary, texts: int, tokens: int) -> Both:
@@ -209,12 +208,12 @@ def test_options_whose_rows_take_long_are_not_looked_at_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(records, "EFFORT", 2)
-    dfa, context = LexerDfa(ALL_BYTES), np.zeros(at.CONTEXT_SIZE, np.int64)
+    dfa, context = LexerDfa(ALL_BYTES), Context()
     denied = complement(concat(ANYTHING, literal("abcab"), ANYTHING))
     state = dfa.state(concat(both(repeat(byte_set(b"abc")), denied), literal("d")))
-    context[SPLITTING], context[BOUND_SEARCH] = 1, 32
+    context.splitting, context.bound_search = 1, 32
     expand(dfa, state, context)
-    assert (context[SPLITTING], dfa.flags[state] & EXPANDED) == (0, 0)
-    assert context[BOUND_SEARCH] > 1 << 20
+    assert (context.splitting, dfa.flags[state] & EXPANDED) == (0, 0)
+    assert context.bound_search > 1 << 20
     expand(dfa, state, context)
     assert dfa.flags[state] & EXPANDED

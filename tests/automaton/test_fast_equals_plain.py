@@ -9,9 +9,9 @@ import pytest
 
 import guideway as gw
 from guideway.automaton import arena
-from guideway.automaton import arena as plans
 from guideway.automaton import lexer_dfa as dfa
 from guideway.automaton import token_mask_cache as mask_cache
+from guideway.automaton.kernels.layout import BITS
 from guideway.automaton.plain_masks import Rows
 from guideway.automaton.token_mask_cache import MaskStore
 from two_engines import Both, explored, vocabulary
@@ -259,13 +259,10 @@ def test_a_dfa_that_has_grown_is_left_to_those_who_use_it(
 
 def test_arrays_that_grow_keep_what_they_hold(monkeypatch: pytest.MonkeyPatch) -> None:
     small = {
-        count: plans.Table(
-            table.room, 64 if count == plans.at.BITS else 16, table.arrays, table.hashes
-        )
-        for count, table in plans.TABLES.items()
+        number: (64 if number == BITS else 16, arrays)
+        for number, (_, arrays) in arena.GROWING.items()
     }
-    for module in (arena, plans):
-        monkeypatch.setattr(module, "TABLES", small)
+    monkeypatch.setattr(arena, "GROWING", small)
     words = vocabulary(400)
     for name in ("declared and others", "distinct texts", "nested", "one of two"):
         both = Both(gw.JsonSchema(SCHEMAS[name]), words)

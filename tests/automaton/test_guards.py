@@ -346,7 +346,7 @@ def test_what_is_settled_can_be_asked_for() -> None:
     guarded = concat(literal("b"), ahead(NOT_A))
     node = pda.node(guarded)
     pda._serve(at.NEED_SETTLED, node)
-    assert pda.arena._array(at.SETTLED)[node] == 2
+    assert pda.arena._array("nodes.rows")["settled"][node] == 2
     assert not pda._verdicts.settled(guarded)
 
 

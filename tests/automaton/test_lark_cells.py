@@ -1,10 +1,11 @@
 """The tables of Lark's automaton hold what its reader has found, cell by cell."""
 
 import lark
+import numpy as np
 import pytest
 
 import guideway as gw
-from guideway.automaton.kernels import layout as at
+from guideway.automaton.kernels.layout import Lalr
 from guideway.automaton.lark_tables import LalrNodes
 from guideway.automaton.states import States
 from guideway.context_free.lark.errors import END, LarkTable
@@ -22,7 +23,7 @@ def laid(text: str) -> tuple[LalrNodes, list[int]]:
     states = States(expr, Derivatives(expr), LETTERS, gw.Budget.default())
     states.start(b"")
     [automaton] = states._pda._automata.values()
-    return automaton, states._pda.arena._array(at.LALR).tolist()
+    return automaton, states._pda.arena._array("lalr").tolist()
 
 
 def cells(tables: list[int], row: int) -> dict[int, int]:
@@ -46,23 +47,23 @@ def sets(tables: list[int], place: int, words: int) -> tuple[set[int], list[tupl
 
 
 def check(table: LarkTable, automaton: LalrNodes, tables: list[int]) -> None:
-    head = automaton.table
+    head = Lalr.from_buffer_copy(np.array(tables[automaton.table :][:19], np.int32))
     names = [*table.terminals[1:], END]
     terminals = {name: number for number, name in enumerate(names)}
     rules = {name: number for number, name in enumerate(table.rules)}
-    assert tables[head + at.T_TERMINALS] == len(names)
-    words = tables[head + at.T_WORDS]
+    assert head.terminals == len(names)
+    words = head.words
     assert words == -(-len(names) // 32)
     for state, (shifts, reductions) in enumerate(zip(table.shifts, table.reductions, strict=True)):
         actions = {terminals[name]: after + 1 for name, after in shifts.items()}
         actions |= {terminals[name]: -1 - number for name, number in reductions.items()}
-        assert cells(tables, tables[head + at.T_ACTION] + 3 * state) == actions
+        assert cells(tables, head.action + 3 * state) == actions
         gotos = {rules[name]: after + 1 for name, after in table.gotos[state].items()}
-        assert cells(tables, tables[head + at.T_GOTO] + 3 * state) == gotos
+        assert cells(tables, head.goto + 3 * state) == gotos
         before = dict[int, set[int]]()
         for name, number in reductions.items():
             before.setdefault(number, set()).add(terminals[name])
-        shifted, reduced = sets(tables, tables[tables[head + at.T_SETS] + state], words)
+        shifted, reduced = sets(tables, tables[head.sets + state], words)
         end = {terminals[END]}
         assert shifted == {terminals[name] for name in shifts} - end
         ordered = sorted(before, key=lambda number: (-len(before[number]), number))

@@ -264,7 +264,7 @@ def test_what_is_known_of_stacks_may_be_forgotten(monkeypatch):
 
 @pytest.mark.parametrize("scrap", [0, 4])
 def test_what_few_tokens_allow_is_the_same_with_a_state_mask_and_without(scrap, monkeypatch):
-    monkeypatch.setattr(mask_cache, "SCRAP", scrap)
+    monkeypatch.setattr(mask_cache, "SMALL", scrap)
     assert checked(range(12, 16), '\n%ignore " "') > 5
 
 

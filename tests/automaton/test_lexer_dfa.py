@@ -11,7 +11,6 @@ from hypothesis import given
 
 import guideway as gw
 from guideway.automaton import lexer_dfa as dfa
-from guideway.automaton.kernels import record_layout
 from guideway.automaton.kernels.layout import DEAD_END
 from guideway.automaton.kernels.record_layout import EXPAND
 from guideway.automaton.lexer_dfa import LexerDfa
@@ -365,12 +364,12 @@ def test_what_begins_alike_is_not_put_together_to_its_end_at_once() -> None:
     """Each letter that was read made a record for each that was left."""
     states = LexerDfa(ALL_BYTES)
     state = states.state(lower_search(parse_regex("ab" * 1000 + "c")))
-    before = int(states.records.context[record_layout.RECORDS])
+    before = states.records.context.records.used
     for letter in b"ab" * 20:
         states.expand(state)
         state = int(states.rows[state][letter])
     assert state > 0
-    assert int(states.records.context[record_layout.RECORDS]) - before < 40 * 60
+    assert states.records.context.records.used - before < 40 * 60
 
 
 @pytest.mark.parametrize("parts", [["é?"], ["x?", "y?"], ["(ab)?", "c?"], ["x*", "y?"]])
@@ -384,5 +383,5 @@ def test_states_of_many_parts_that_may_be_nothing_have_few_options(parts: list[s
     states = LexerDfa(ALL_BYTES)
     spread(states, states.state(concat(*(optional[part] for part in parts * 200))), 12)
     made = states.records.context
-    assert int(made[record_layout.PARTS]) < 3_000
-    assert int(made[record_layout.LINES]) < 6_000
+    assert made.parts.used < 3_000
+    assert made.lines.used < 6_000

@@ -10,7 +10,6 @@ import pytest
 import guideway as gw
 from guideway.automaton import token_mask_cache as mask_cache
 from guideway.automaton import token_tries as exits
-from guideway.automaton.kernels import layout as at
 from guideway.automaton.states import States
 from guideway.automaton.token_tries import TokenTries, unpack
 from guideway.language.derivative import Derivatives
@@ -79,7 +78,7 @@ def test_a_mask_has_the_tokens_that_can_be_read(text, read, options):
         assert unpack(fast.mask(state)).tolist() == told_one_by_one(fast, state, vocabulary)
         state = fast.after(state, byte)
     assert state.accepts
-    assert fast._pda.arena.context[at.OUTLOOKS] > 100
+    assert fast._pda.arena.context.mask_places.used > 100
 
 
 @pytest.mark.untraced
@@ -146,5 +145,5 @@ def test_the_same_lexer_reads_on_all_stacks():
         for byte in b"f(not a,":
             fast.mask(state)
             state = fast.after(state, byte)
-        lexer_masks.append(int(fast._pda.arena.context[at.OUTLOOKS]))
+        lexer_masks.append(fast._pda.arena.context.mask_places.used)
         assert depth < 4 or lexer_masks[depth] == lexer_masks[3]

@@ -266,9 +266,8 @@ def test_running_out_of_room_anywhere_changes_nothing(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rng = random.Random(100 + seed)
-    tables = records._TABLES.items()
-    small = {count: (rng.choice([4, 8, 16, 64]), arrays) for count, (_, arrays) in tables}
-    monkeypatch.setattr(records, "_TABLES", small)
+    small = {name: rng.choice([4, 8, 16, 64]) for name in records._ROOMS}
+    monkeypatch.setattr(records, "_ROOMS", small)
     states, machine = LexerDfa(ALL_BYTES), Derivatives(EMPTY, ALL_BYTES)
     words = [bytes(rng.choices(b"abcde", k=rng.randint(1, 9))) for _ in range(400)]
     counts = [

@@ -62,7 +62,7 @@ def test_a_mask_store_that_is_full_is_not_begun_with() -> None:
     first, second = (new_pda(expr, Derivatives(expr), mask_cache) for _ in range(2))
     mask_cache.mask_store().full = True
     third = new_pda(expr, Derivatives(expr), mask_cache)
-    mask_stores = [pda.arena.context[at.SHELF] for pda in (first, second, third)]
+    mask_stores = [pda.arena.context.stored for pda in (first, second, third)]
     assert mask_stores[0] == mask_stores[1] != mask_stores[2]
 
 

@@ -14,6 +14,7 @@ from guideway.automaton import token_tries
 from guideway.automaton import token_tries as exits
 from guideway.automaton.kernels import layout as at
 from guideway.automaton.kernels.entry import draw_state_mask
+from guideway.automaton.kernels.layout import Context
 from guideway.automaton.lexer_dfa import LexerDfa
 from guideway.automaton.token_mask_cache import TokenMaskCache
 from guideway.automaton.token_tries import unpack
@@ -27,7 +28,7 @@ WORDS = [*(bytes((b,)) for b in range(256)), b"aa", b"ab", b"ac", b"aab", b"<end
 @pytest.fixture(autouse=True)
 def _drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """However little is below a node, a state mask of it is made."""
-    monkeypatch.setattr(mask_cache, "SCRAP", 0)
+    monkeypatch.setattr(mask_cache, "SMALL", 0)
 
 
 def vocabulary() -> gw.Vocabulary:
@@ -36,7 +37,7 @@ def vocabulary() -> gw.Vocabulary:
 
 def test_of_no_nodes_there_is_no_trie() -> None:
     planted = token_tries.TokenTries(vocabulary().flat_trie, 9)
-    assert planted.plant(np.zeros(at.CONTEXT_SIZE, np.int64), np.empty(0, np.int32)) == 0
+    assert planted.plant(Context(), np.empty(0, np.int32)) == 0
 
 
 def test_state_masks_that_are_asked_for_twice_are_made_once() -> None:
@@ -69,9 +70,9 @@ def test_a_state_mask_has_the_tokens_that_its_state_reads(
     state_masks.make(state)
     fields = state_masks.state_masks[state_masks.state_mask_at[state]]
     if few:
-        tokens = sorted(state_masks.listed[fields[at.P_LISTED] : fields[at.P_LISTED + 1]].tolist())
+        tokens = sorted(state_masks.listed[fields["first"] : fields["last"]].tolist())
     else:
-        tokens = unpack(state_masks.base[fields[at.P_BASE]]).tolist()
+        tokens = unpack(state_masks.base[fields["base"]]).tolist()
     assert tokens == [t for t, word in enumerate(WORDS) if word and set(word) <= set(b"ab")]
 
 
@@ -192,9 +193,7 @@ def test_mask_caches_over_a_new_dfa_have_the_tries_of_those_before(
         state = state_masks.dfa.state(concat(literal("a"), repeat(byte_set(b"b"), 1)))
         state_masks.make(state)
         fields = state_masks.state_masks[state_masks.state_mask_at[state]]
-        rows.append(
-            sorted(state_masks.listed[fields[at.P_LISTED] : fields[at.P_LISTED + 1]].tolist())
-        )
+        rows.append(sorted(state_masks.listed[fields["first"] : fields["last"]].tolist()))
     assert rows[0] == rows[1] != []
     monkeypatch.setattr(token_tries.TokenTries, "crowded", True)
     assert (
@@ -246,5 +245,5 @@ def _walk(constraint: CompiledConstraint, text: bytes) -> TokenMaskCache:
         state = constraint.advance(state, byte)
     used = state.pda.mask_cache
     assert not (used.state_mask_at == at.NO_PICTURE).any()
-    assert not used.state_masks[0, at.CLOSED]
+    assert not used.state_masks["base"][0]
     return used

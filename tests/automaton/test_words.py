@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 import guideway as gw
-from guideway.automaton.kernels import layout as at
 from guideway.automaton.plain_masks import Rows
 from guideway.automaton.token_tries import unpack
 from guideway.json_schema import spelling as json_words
@@ -131,4 +130,4 @@ def test_a_long_choice_is_not_written_out() -> None:
     assert constraint.example() == "00000"
     state = constraint.advance(constraint.advance(state, 0x31), 0x39)
     assert unpack(constraint.mask(state)).tolist() == [*range(0x30, 0x3A)]
-    assert constraint._states._pda.arena.context[at.NODES] < 2_000
+    assert constraint._states._pda.arena.context.nodes.used < 2_000

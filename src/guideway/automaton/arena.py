@@ -2,112 +2,84 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
-from typing import Any, Final, Protocol, final
+from functools import cache
+from typing import Any, Final, Protocol, cast, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from guideway.automaton.jit.records import dtype, field_of
 from guideway.automaton.kernels import layout as at
-from guideway.automaton.kernels import macro_states as searches
-from guideway.automaton.kernels.macro_states import MOST_PUT_OFF, PUT_OFF
+from guideway.automaton.kernels.layout import Context, Exit, Lalr, Name, Object
 from guideway.automaton.token_tries import Row, address, unpack, untouched
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Table:
-    """Arrays that grow together: slot, element type, elements for each unit of room."""
-
-    room: int
-    first: int
-    arrays: tuple[tuple[int, Any, int], ...]
-    hashes: tuple[tuple[int, Any, int], ...] = ()
+def _hashed(name: str, more: str = "") -> dict[str, int]:
+    each = {f"{name}.rows": 1, f"{name}.hashes": 2}
+    return {**each, more: 1} if more else each
 
 
-TABLES: Final[dict[int, Table]] = {
-    at.NODES: Table(
-        at.NODE_ROOM,
-        256,
-        ((at.NODE, np.int32, 6), (at.TARGET, np.int32, 1), (at.SETTLED, np.int32, 1)),
-        ((at.NODE_HASH, np.int32, 2),),
-    ),
-    at.STACKS: Table(
-        at.STACK_ROOM, 512, ((at.STACK, np.int64, 1),), ((at.STACK_HASH, np.int32, 2),)
-    ),
-    at.MACROS: Table(
-        at.MACRO_ROOM,
-        512,
-        ((at.MACRO, np.int32, 4), (at.FIRST, np.uint64, 4)),
-        ((at.MACRO_HASH, np.int32, 2),),
-    ),
-    at.CONFIGS: Table(at.CONFIG_ROOM, 1024, ((at.CONFIG, np.int64, 1),)),
-    at.STEPS: Table(
-        at.STEP_ROOM, 512, (), ((at.STEP_KEY, np.int64, 2), (at.STEP_VALUE, np.int32, 2))
-    ),
-    at.FRAMES: Table(
-        at.FRAME_ROOM, 64, ((at.FRAME, np.int32, 6),), ((at.FRAME_HASH, np.int32, 2),)
-    ),
-    at.BITS: Table(at.BIT_ROOM, 64, ((at.BIT, np.uint64, 1),)),
-    at.TEXTS: Table(at.TEXT_ROOM, 256, ((at.TEXT, np.int64, 1),), ((at.TEXT_HASH, np.int32, 2),)),
-    at.EXTRAS: Table(
-        at.EXTRA_ROOM, 64, ((at.EXTRA, np.int64, 1),), ((at.EXTRA_HASH, np.int32, 2),)
-    ),
-    at.PAIRS: Table(
-        at.PAIR_ROOM,
-        64,
-        ((at.PAIR, np.int64, 1), (at.LENGTH, np.int32, at.L_ROW)),
-        ((at.PAIR_HASH, np.int32, 2),),
-    ),
-    at.JUDGEMENTS: Table(
-        at.JUDGED_ROOM,
-        128,
-        ((at.JUDGED, np.int64, 1), (at.VERDICT, np.int32, 4)),
-        ((at.JUDGED_HASH, np.int32, 2),),
-    ),
-    at.OUTLOOKS: Table(
-        at.OUTLOOK_ROOM,
-        64,
-        ((at.OUTLOOK, np.int64, 1), (at.OUTLOOK_AT, np.int32, 4)),
-        ((at.OUTLOOK_HASH, np.int32, 2),),
-    ),
+# Growing tables: the first room, and the arrays with the items of each for each unit of room.
+GROWING: Final[dict[int, tuple[int, dict[str, int]]]] = {
+    at.NODES: (256, _hashed("nodes")),
+    at.STACKS: (512, _hashed("stacks")),
+    at.MACROS: (512, _hashed("macros")),
+    at.CONFIGS: (1024, {"configs.rows": 1}),
+    at.STEPS: (512, {"steps.rows": 2}),
+    at.FRAMES: (64, _hashed("frames")),
+    at.BITS: (64, {"bits.rows": 1}),
+    at.TEXTS: (256, _hashed("texts")),
+    at.EXTRAS: (64, _hashed("extras")),
+    at.PAIRS: (64, _hashed("pairs", "lengths")),
+    at.PLACES: (128, _hashed("places", "verdicts")),
+    at.MASK_PLACES: (64, _hashed("mask_places", "lexer_masks")),
     # Large, since a walk over the vocabulary restarts each time that it grows.
-    at.SEEN_LISTED: Table(at.SEEN_LIST_ROOM, 16384, ((at.SEEN_LIST, np.int32, 1),)),
-    at.LEAVINGS: Table(at.LEAVING_ROOM, 64, ((at.LEFT_BY, np.int64, 3), (at.LEFT_AT, np.int64, 1))),
-    at.VISITED: Table(
-        at.WORK_ROOM,
+    at.LISTING: (16384, {"listing.rows": 1}),
+    at.LEAVINGS: (64, {"leavings.rows": 1, "leavings.groups": 1}),
+    at.WORK: (
         64,
-        (
-            (at.SCRATCH, np.int64, 2),
-            (at.FOUND_IS, np.uint8, 1),
-            (at.ASKED, np.int32, 1),
-            (at.ASIDE, np.int64, 1),
-            (at.ASIDE_IS, np.uint8, 1),
-            (at.ENTERED, np.int64, 1),
-            (at.SEEN, np.int64, 4),
-        ),
+        {
+            "work.configs": 2,
+            "work.verdicts": 1,
+            "work.asked": 1,
+            "work.aside": 1,
+            "work.aside_verdicts": 1,
+            "work.entered": 1,
+            "work.visits": 2,
+        },
     ),
-    at.REACHED: Table(
-        at.REACH_ROOM, 64, ((at.REACH_ITEM, np.int64, 2), (at.REACH_SEEN, np.int64, 6))
-    ),
+    at.ITEMS: (64, {"items.rows": 1, "items.visits": 2}),
 }
-_PYTHON: Final = (  # arrays that only Python writes; first sizes suffice for most schemas
-    (at.EDGE, np.int32, 512),
-    (at.POOL, np.uint8, 768),
-    (at.OBJECT, np.int32, 16 * 24),
-    (at.NAME, np.int32, 6 * 64),
-    (at.KEYS, np.int32, 6 * 512),
-    (at.LALR, np.int32, 16),
-    (at.LALR_WORK, np.int32, 16),
-)
+_PAIRS: Final = (at.STACKS, at.TEXTS, at.EXTRAS, at.PAIRS, at.PLACES, at.MASK_PLACES)
+# Arrays that only Python writes; the first sizes suffice for most schemas.
+_WRITTEN: Final = {
+    "edges": 512,
+    "pool": 768,
+    "objects": 24,
+    "names": 64,
+    "key_nodes": 512,
+    "lalr": 16,
+    "lalr_work": 16,
+}
 _LINE: Final = 64  # bytes; no two arrays share a cache line
+
+
+@cache
+def _type(path: str) -> "np.dtype[Any]":
+    return dtype(field_of(Context, path)[1])
+
+
+@cache
+def _slot(path: str) -> int:
+    """Index of the address of an array in a context of int64."""
+    return field_of(Context, path)[0] // 8
 
 
 class Described(Protocol):
     words: int
     deepest: int
 
-    def describe(self, context: NDArray[np.int64]) -> None: ...
+    def describe(self, context: Context) -> None: ...
 
 
 @final
@@ -116,61 +88,56 @@ class Plan:
 
     def __init__(
         self,
-        context: NDArray[np.int64],
-        sizes: Mapping[int, tuple[Any, int]],
-        contents: Mapping[int, NDArray[Any]],
-        used: Mapping[int, int],
+        context: Context,
+        sizes: Mapping[str, int],
+        contents: Mapping[str, NDArray[Any]],
+        used: Mapping[str, int],
     ) -> None:
-        """Lay out arrays; `used` counts the elements in use of those that only Python writes."""
+        """Lay out arrays; `used` counts the items in use of those that only Python writes."""
         self.context, self.used = context, dict(used)
-        self.parts: dict[int, tuple[int, Any, int]] = {}
+        self.parts: dict[str, tuple[int, int]] = {}
         self.size = 0
-        held = sorted(contents, key=lambda slot: contents[slot].nbytes)
-        for slot in (*held, *(slot for slot in sizes if slot not in contents)):
-            kind, count = sizes[slot]
-            self.parts[slot] = self.size, kind, count
-            self.size += -(-count * np.dtype(kind).itemsize // _LINE) * _LINE
-        self.slots = np.array([*self.parts])
-        self.offsets = np.array([offset for offset, _, _ in self.parts.values()])
+        held = sorted(contents, key=lambda path: contents[path].nbytes)
+        for path in (*held, *(path for path in sizes if path not in contents)):
+            self.parts[path] = self.size, sizes[path]
+            self.size += -(-sizes[path] * _type(path).itemsize // _LINE) * _LINE
+        self.slots = np.array([_slot(path) for path in self.parts])
+        self.offsets = np.array([offset for offset, _ in self.parts.values()])
         image = np.zeros(self.size, np.uint8)
-        for slot, array in contents.items():
-            begin = self.parts[slot][0]
+        for path, array in contents.items():
+            begin = self.parts[path][0]
             image[begin : begin + array.nbytes] = array.view(np.uint8)
         self.image = image.tobytes().rstrip(b"\0")
 
-    def block(self) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    def block(self) -> tuple[NDArray[np.uint8], Context]:
         """Memory of a new arena, and a context with its addresses."""
-        memory, context = untouched(self.size, np.uint8), self.context.copy()
+        memory, context = untouched(self.size, np.uint8), copied(self.context)
         memory[: len(self.image)] = np.frombuffer(self.image, np.uint8)
-        context[self.slots] = self.offsets + address(memory)
+        context.as_array(np.int64)[self.slots] = self.offsets + address(memory)
         return memory, context
 
-    def told(self, context: NDArray[np.int64]) -> "Plan":
+    def told(self, context: Context) -> "Plan":
         made = copy(self)
         made.context = context
         return made
 
     @classmethod
     def empty(cls, mask_cache: Described) -> "Plan":
-        context = np.zeros(at.CONTEXT_SIZE, np.int64)
+        context = Context()
         mask_cache.describe(context)
-        for count in (at.STACKS, at.MACROS, at.TEXTS, at.EXTRAS, at.PAIRS, at.JUDGEMENTS):
-            context[count] = 1
-        context[at.OUTLOOKS] = 1
-        sizes: dict[int, tuple[Any, int]] = {}
-        for table in TABLES.values():
-            context[table.room] = table.first
-            for slot, kind, each in (*table.arrays, *table.hashes):
-                sizes[slot] = kind, table.first * each
+        sizes: dict[str, int] = {}
+        for number, (first, arrays) in GROWING.items():
+            table: Any = getattr(context, at.TABLES[number])
+            table.room, table.used = first, number in (*_PAIRS, at.MACROS)
+            sizes.update({path: first * each for path, each in arrays.items()})
         deepest = mask_cache.deepest + 2
-        sizes[at.WALK] = sizes[at.BEGUN] = np.int32, deepest
-        sizes[at.BOUND_WALK] = np.int32, deepest * 3
-        sizes[at.KEY_WALK] = np.int32, deepest * 5
-        sizes[at.UNSURE] = np.uint32, mask_cache.words
-        sizes[at.LEADS] = sizes[at.SEARCH_LEADS] = np.uint64, 4
-        sizes[PUT_OFF] = np.int32, MOST_PUT_OFF
-        sizes.update({slot: (kind, size) for slot, kind, size in _PYTHON})
-        return cls(context, sizes, {}, dict.fromkeys((slot for slot, _, _ in _PYTHON), 0))
+        sizes.update(dict.fromkeys(("walk", "begun", "bound_walk", "key_walk"), deepest))
+        sizes["unsure"] = mask_cache.words
+        return cls(context, sizes | _WRITTEN, {}, dict.fromkeys(_WRITTEN, 0))
+
+
+def copied(context: Context) -> Context:
+    return Context.from_buffer_copy(context)
 
 
 @final
@@ -182,61 +149,59 @@ class Arena:
 
         self._node_of, self._parts = node_of, plan.parts
         self._memory, self.context = plan.block()
-        self._arrays: dict[int, NDArray[Any]] = {}
+        self._arrays: dict[str, NDArray[Any]] = {}
+        self._numbers: dict[str, NDArray[np.int32]] = {}  # the same memory
         self._used = plan.used.copy()
         self.nbytes = plan.size
 
     def plan(self) -> Plan:
         """Plan of arenas that start with this one's contents and have as much room."""
-        for slot, used in self._used.items():
-            self.reserve(slot, used)
-            self._used[slot] = used
-        arrays = {slot: self._array(slot) for slot in self._parts}
-        contents = {slot: array for slot, array in arrays.items() if array.any()}
-        sizes = {slot: (array.dtype, len(array)) for slot, array in arrays.items()}
-        for table in TABLES.values():
-            room = int(self.context[table.room])
-            for slot, kind, each in table.arrays:
-                if slot in contents:
-                    contents[slot] = contents[slot][: room * each]
-                sizes[slot] = kind, room * each
-        return Plan(self.context.copy(), sizes, contents, self._used)
+        for path, used in self._used.items():
+            self.reserve(path, used)
+            self._used[path] = used
+        arrays = {path: self._array(path) for path in self._parts}
+        for number, (_, growing) in GROWING.items():
+            room = getattr(self.context, at.TABLES[number]).room
+            for path, each in growing.items():
+                arrays[path] = arrays[path][: room * each]
+        contents = {path: array for path, array in arrays.items() if array.view(np.uint8).any()}
+        sizes = {path: len(array) for path, array in arrays.items()}
+        return Plan(copied(self.context), sizes, contents, self._used)
 
-    def _array(self, slot: int) -> NDArray[Any]:
-        found = self._arrays.get(slot)
+    def _array(self, path: str) -> NDArray[Any]:
+        found = self._arrays.get(path)
         if found is None:
-            offset, kind, count = self._parts[slot]
-            size = count * np.dtype(kind).itemsize
-            found = self._arrays[slot] = self._memory[offset : offset + size].view(kind)
+            offset, count = self._parts[path]
+            kind = _type(path)
+            memory = self._memory[offset : offset + count * kind.itemsize]
+            found = self._arrays[path] = memory.view(kind)
         return found
 
-    def grow(self, count: int) -> None:
-        """Multiply the room of the table counted by `count` by four."""
+    def grow(self, number: int) -> None:
+        """Multiply the room of a table of `at.TABLES` by four."""
         from guideway.automaton.kernels import entry
 
-        table = TABLES[count]
-        old = {slot: self._array(slot) for slot, _, _ in table.hashes}
-        room = int(self.context[table.room]) * 4
-        self.context[table.room] = room
-        for slot, kind, each in table.arrays:
-            before = self._array(slot)
-            grown = np.zeros(room * each, kind)
-            grown[: len(before)] = before
-            self._place(slot, grown)
-        for slot, kind, each in table.hashes:
-            self._place(slot, np.zeros(room * each, kind))
-        if count == at.STEPS:
-            self.context[at.STEPS] = 0
-            entry.rehash_steps(self.context, old[at.STEP_KEY], old[at.STEP_VALUE])
-        elif count == at.NODES:
-            entry.rehash_nodes(self.context)
-        elif count == at.MACROS:
-            entry.rehash_macros(self.context)
-        elif count == at.FRAMES:
-            entry.rehash_frames(self.context)
-        elif table.hashes:
-            slots = table.arrays[0][0], table.hashes[0][0]
-            entry.rehash_pairs(self.context, *slots, count, table.room)
+        context, arrays = self.context, GROWING[number][1]
+        table: Any = getattr(context, at.TABLES[number])
+        table.room *= 4
+        steps = self._array("steps.rows")
+        for path, each in arrays.items():
+            grown = np.zeros(table.room * each, _type(path))
+            if not path.endswith("hashes") and number != at.STEPS:
+                before = self._array(path)
+                grown[: len(before)] = before
+            self._place(path, grown)
+        if number == at.STEPS:
+            table.used = 0
+            entry.rehash_steps(context, steps)
+        elif number == at.NODES:
+            entry.rehash_nodes(context)
+        elif number == at.MACROS:
+            entry.rehash_macros(context)
+        elif number == at.FRAMES:
+            entry.rehash_frames(context)
+        elif number in _PAIRS:
+            entry.rehash_pairs(table)
 
     def make(self, kind: int, a: int = 0, b: int = 0, c: int = 0, d: int = 0, e: int = 0) -> int:
         made = self._node_of(self.context, kind, a, b, c, d, e)
@@ -253,42 +218,56 @@ class Arena:
             made = kernel(self.context, *fields)
             if made >= 0:
                 return made
-            self.grow(int(self.context[at.WANT]))
+            self.grow(self.context.want)
 
     def choice(self, nodes: Sequence[int]) -> int:
-        start = self.put(at.EDGE, np.array(nodes, np.int32))
+        start = self.put("edges", np.array(nodes, np.int32))
         return self.make(at.CHOICE, start, len(nodes))
 
     def pool(self, text: bytes) -> int:
         """Store a literal; return its position."""
-        return self.put(at.POOL, np.frombuffer(text, np.uint8))
+        return self.put("pool", np.frombuffer(text, np.uint8))
 
     def pooled(self, start: int, length: int) -> bytes:
-        return self._array(at.POOL)[start : start + length].tobytes()
+        return self._array("pool")[start : start + length].tobytes()
 
     def record(self, node: int) -> list[int]:
-        return self._array(at.NODE)[node * 6 : node * 6 + 6].tolist()
+        return self.row("nodes.rows", node)[:6]
 
-    def row(self, slot: int, number: int, fields: int) -> list[int]:
-        return self._array(slot)[number * fields : (number + 1) * fields].tolist()
+    def row(self, path: str, number: int) -> list[int]:
+        """The fields of a record of int32."""
+        size, numbers = _type(path).itemsize // 4, self._numbers.get(path)
+        if numbers is None:
+            numbers = self._numbers[path] = self._array(path).view(np.int32)
+        return numbers[number * size : (number + 1) * size].tolist()
+
+    def number(self, path: str, index: int) -> int:
+        """An item of an array of numbers."""
+        return int(self._array(path)[index])
+
+    def name(self, number: int) -> Name:
+        return Name.from_array(self._array("names"), number)
+
+    def object(self, thing: int) -> Object:
+        return Object.from_array(self._array("objects"), thing)
 
     def left(self, thing: int, trie: int) -> tuple[int, int]:
         """Fewest and most bytes left of the words below a node of their trie."""
-        _, low, high, read, *_ = self.row(at.KEYS, trie, 6)
-        first = self.row(at.OBJECT, thing, 16)[at.O_NAME]
-        lengths = self._array(at.NAME)[(first + low) * 6 + at.N_LENGTH : (first + high) * 6 : 6]
+        _, low, high, read, *_ = self.row("key_nodes", trie)
+        first = self.object(thing).first_name
+        lengths = self._array("names")["length"][first + low : first + high]
         return int(lengths.min()) - read, int(lengths.max()) - read
 
     def target(self, node: int) -> int:
-        return int(self._array(at.TARGET)[node]) - 1
+        return int(self._array("nodes.rows")["target"][node]) - 1
 
     def set_target(self, node: int, target: int) -> None:
         """Set the target of an EXPR, RESUME or NAMED node, or of a BOUNDED one that may be DEAD."""
-        self._array(at.TARGET)[node] = target + 1
+        self._array("nodes.rows")["target"][node] = target + 1
 
     def set_settled(self, node: int, settled: bool) -> None:
         """Store whether a node can be read without leaving a guard on the stack."""
-        self._array(at.SETTLED)[node] = 1 if settled else 2
+        self._array("nodes.rows")["settled"][node] = 1 if settled else 2
 
     def judged(self, node: int, stack: int) -> int:
         """Index of a place, a pair of a node and a stack."""
@@ -297,54 +276,51 @@ class Arena:
         return self._built(judgement_of, node, stack)
 
     def place(self, place: int) -> tuple[int, int]:
-        return divmod(int(self._array(at.JUDGED)[place]), 1 << 32)
+        return divmod(self.number("places.rows", place), 1 << 32)
 
     def pop(self, stack: int) -> tuple[int, int]:
         """Top node of a stack and the stack below it."""
-        return divmod(int(self._array(at.STACK)[stack]), 1 << 32)
+        return divmod(self.number("stacks.rows", stack), 1 << 32)
 
     def put_off(self) -> list[int]:
         """Take the list of places that walks have postponed."""
-        count = int(self.context[searches.PUT_OFF_COUNT])
-        self.context[searches.PUT_OFF_COUNT] = 0
-        return self._array(searches.PUT_OFF)[:count].tolist()
+        count, self.context.put_off_count = self.context.put_off_count, 0
+        return [self.context.put_off[index] for index in range(count)]
 
     def verdict(self, place: int) -> int:
-        return int(self._array(at.VERDICT)[place * 4])
+        return int(self._array("verdicts")["value"][place])
 
     def set_verdict(self, place: int, verdict: int) -> None:
-        self._array(at.VERDICT)[place * 4] = verdict
+        self._array("verdicts")["value"][place] = verdict
 
     def macro(self, macro: int) -> tuple[bool, bool]:
         """Whether a macro state accepts, and whether it is unsure."""
-        accepts, unsure = self._array(at.MACRO)[macro * 4 + 2 : macro * 4 + 4].tolist()
+        _, _, accepts, unsure, *_ = self.row("macros.rows", macro)
         return bool(accepts), bool(unsure)
 
     def stacks(self, macro: int) -> list[int]:
-        first, count = self._array(at.MACRO)[macro * 4 : macro * 4 + 2].tolist()
-        return (self._array(at.CONFIG)[first : first + count] & 0xFFFFFFFF).tolist()
+        return [stack for _, stack in self.configurations(macro)]
 
     def configurations(self, macro: int) -> list[tuple[int, int]]:
         """Nodes of a macro state, each with the stack below it."""
-        first, count = self._array(at.MACRO)[macro * 4 : macro * 4 + 2].tolist()
-        return [
-            divmod(one, 1 << 32) for one in self._array(at.CONFIG)[first : first + count].tolist()
-        ]
+        first, count, *_ = self.row("macros.rows", macro)
+        configs = self._array("configs.rows")[first : first + count].tolist()
+        return [divmod(config, 1 << 32) for config in configs]
 
     def options(self, start: int, count: int) -> list[int]:
-        return self._array(at.EDGE)[start : start + count].tolist()
+        return self._array("edges")[start : start + count].tolist()
 
     def unsure(self, row: Row) -> list[int]:
         """Tokens that the last mask could not decide, without those of `row`."""
-        return unpack(self._array(at.UNSURE) & ~row).tolist()
+        return unpack(self._array("unsure") & ~row).tolist()
 
     def leads(self) -> NDArray[np.uint64]:
         """First bytes of the configurations of the last closure, as a bit set."""
-        return self._array(at.LEADS)
+        return np.frombuffer(cast("Any", self.context.leads), np.uint64)
 
     def text(self, text: int) -> bytes:
         found = bytearray()
-        pairs = self._array(at.TEXT)
+        pairs = self._array("texts.rows")
         while text:
             pair = int(pairs[text])
             found.append(pair & 0xFF)
@@ -359,41 +335,45 @@ class Arena:
             made = self._built(text_of, made, byte)
         return made
 
-    def put(self, slot: int, values: NDArray[Any]) -> int:
+    def put(self, path: str, values: NDArray[Any]) -> int:
         """Append to an array that only Python writes; return the position of the values."""
-        begin = self.reserve(slot, len(values))
-        self.write(slot, begin, values)
+        begin = self.reserve(path, len(values))
+        self.write(path, begin, values)
         return begin
 
-    def reserve(self, slot: int, size: int) -> int:
+    def reserve(self, path: str, size: int) -> int:
         """Reserve room at the end of an array that only Python writes; return its position."""
-        begin = self._used[slot]
-        self._used[slot] = begin + size
-        found = self._arrays.get(slot)
-        room = self._parts[slot][2] if found is None else len(found)
+        begin = self._used[path]
+        self._used[path] = begin + size
+        found = self._arrays.get(path)
+        room = self._parts[path][1] if found is None else len(found)
         if begin + size > room:
-            array = self._array(slot)
+            array = self._array(path)
             grown = np.zeros(max(2 * room, begin + size), array.dtype)
             grown[:begin] = array[:begin]
-            self._place(slot, grown)
+            self._place(path, grown)
         return begin
 
-    def write(self, slot: int, begin: int, values: NDArray[Any]) -> None:
-        self._array(slot)[begin : begin + len(values)] = values
+    def write(self, path: str, begin: int, values: NDArray[Any]) -> None:
+        self._array(path)[begin : begin + len(values)] = values
 
     def exits(self, place: int) -> NDArray[np.int32]:
-        listed, begin = self._array(at.SEEN_LIST), place + at.X_NODES
-        return listed[begin : begin + int(listed[place + at.X_COUNT])]
+        listing, begin = self._array("listing.rows"), place + at.EXIT_SIZE
+        return listing[begin : begin + self._exit(place).count]
 
     def set_root(self, place: int, root: int) -> None:
-        self._array(at.SEEN_LIST)[place + at.X_ROOT] = root
+        self._exit(place).root = root
+
+    def _exit(self, place: int) -> Exit:
+        return Exit.from_array(self._array("listing.rows"), place)
 
     def set_scanner(self, table: int, state: int, start: int, count: int) -> None:
-        tables = self._array(at.LALR)
-        place = int(tables[table + at.T_SCANNER]) + 2 * state
-        tables[place], tables[place + 1] = start, count
+        tables = self._array("lalr")
+        place = Lalr.from_array(tables, table).scanner + at.SCANNER_SIZE * state
+        tables[place : place + at.SCANNER_SIZE] = start, count
 
-    def _place(self, slot: int, array: NDArray[Any]) -> None:
+    def _place(self, path: str, array: NDArray[Any]) -> None:
         self.nbytes += array.nbytes
-        self._arrays[slot] = array
-        self.context[slot] = address(array)
+        self._arrays[path] = array
+        self._numbers.pop(path, None)
+        self.context.as_array(np.int64)[_slot(path)] = address(array)

@@ -65,7 +65,7 @@ class CostToEnd:
     def member(self, names: FrameNames, rank: int) -> int | None:
         """The same for a comma and the member after it."""
         self._begin(_SOUGHT)
-        comma = self._node(names.fields[at.O_COMMA], 0)
+        comma = self._node(names.object.comma, 0)
         return _sum(comma, self._member(names, rank, 0, 0))
 
     def missing(self, names: FrameNames) -> int | None:
@@ -200,13 +200,13 @@ class CostToEnd:
         """Rest of an object, or of a list of names."""
         kind, frame = record[:2]
         names = FrameNames(self._arena, frame)
-        if names.fields[at.O_OF_CLASS]:
+        if names.object.is_class:
             return None
         if kind == at.KEY:
             return self._key(record, names, depth)
         if kind in (at.OPENED, at.BEHIND):
             return self._required(names, _OTHER, depth)
-        if names.missing and not names.fields[at.O_BARE]:  # after a comma or the brace
+        if names.missing and not names.object.bare:  # after a comma or the brace
             return self._required(names, _OTHER, depth, read=1)
         keys = names.some(0, names.count)
         if names.any_others():
@@ -222,7 +222,7 @@ class CostToEnd:
     def _key(self, record: list[int], names: FrameNames, depth: int) -> int | None:
         _, _, trie, text, state, escape = record
         known = trie >= 0 and not escape  # else the character may be one of few names
-        _, low, high, read, *_ = self._arena.row(at.KEYS, trie, 6) if known else [0] * 6
+        _, low, high, read, *_ = self._arena.row("key_nodes", trie) if known else [0] * 6
         keys = names.some(low, high)
         if names.any_others():
             keys.append(_OTHER)
@@ -242,27 +242,27 @@ class CostToEnd:
 
     def _required(self, names: FrameNames, but: int, depth: int, read: int = 0) -> int | None:
         """Missing required members except `but`, and the end; `read` commas are already read."""
-        if names.fields[at.O_BARE] or names.counted:
+        if names.object.bare or names.counted:
             return None if names.counted else 0
-        total = self._node(names.fields[at.O_CLOSING], depth)
+        total = self._node(names.object.closing, depth)
         missing = [rank for rank in names.required() if rank != but]
         for rank in missing:
             total = _sum(total, self._member(names, rank, 0, depth))
         for _ in missing[read:]:
-            total = _sum(total, self._node(names.fields[at.O_COMMA], depth))
+            total = _sum(total, self._node(names.object.comma, depth))
         return total
 
     def _member(self, names: FrameNames, rank: int, read: int, depth: int) -> int | None:
         """A name, without its first `read` bytes, and its value."""
         value = self._node(names.value(rank), depth)
-        if not names.fields[at.O_BARE]:
-            value = _sum(value, self._node(names.fields[at.O_COLON], depth))
+        if not names.object.bare:
+            value = _sum(value, self._node(names.object.colon, depth))
         return _sum(len('""') + names.length(rank) - min(read, 1 + names.length(rank)), value)
 
     def _other(self, names: FrameNames, key: int, depth: int) -> int | None:
         """A key of `key` bytes that is no name, and its value."""
-        value = self._node(names.fields[at.O_OTHER], depth)
-        return _sum(key, _sum(value, self._node(names.fields[at.O_COLON], depth)))
+        value = self._node(names.object.other, depth)
+        return _sum(key, _sum(value, self._node(names.object.colon, depth)))
 
 
 def _soon(ask: Callable[[], Answer | None], parts: int) -> Answer | None:
@@ -500,17 +500,17 @@ class CostAfterToken:
     def _object(self, thing: int) -> Iterator[_Part]:
         """Positions within an object; members exclude what `missing` already counts."""
         names = FrameNames(self._arena, self._frames[thing])
-        fields, bare = names.fields, names.fields[at.O_BARE]
-        if fields[at.O_CLASSES] or fields[at.O_OF_CLASS] or names.count > _NAMES:
+        one, bare = names.object, names.object.bare
+        if one.class_count or one.is_class or names.count > _NAMES:
             yield _Part(at.NIL, inf)
             return
         self._keys.setdefault(thing, 0)
         for rank in range(names.count):
             yield _Part(_place(thing, rank), 0)
         if not bare:
-            yield _Part(fields[at.O_CLOSING], 0)
-        if not self._is_dead(fields[at.O_OTHER]):
-            yield from self._within_member(names, fields[at.O_OTHER], self._other_key(names), 0)
+            yield _Part(one.closing, 0)
+        if not self._is_dead(one.other):
+            yield from self._within_member(names, one.other, self._other_key(names), 0)
 
     def _member(self, thing: int, rank: int) -> Iterator[_Part]:
         names = FrameNames(self._arena, self._frames[thing])
@@ -527,22 +527,20 @@ class CostAfterToken:
         yield _Part(at.NIL, key - counted)
         yield _Part(value, -counted)
         self._keys[names.thing] = max(self._keys[names.thing], key - counted)
-        if not names.fields[at.O_BARE]:
-            yield _Part(names.fields[at.O_COLON], self._least(value) - counted)
-            yield _Part(names.fields[at.O_COMMA], key - counted)
+        if not names.object.bare:
+            yield _Part(names.object.colon, self._least(value) - counted)
+            yield _Part(names.object.comma, key - counted)
 
     def _valued(self, names: FrameNames, value: int) -> float:
-        colon = 0 if names.fields[at.O_BARE] else self._least(names.fields[at.O_COLON])
+        colon = 0 if names.object.bare else self._least(names.object.colon)
         return colon + self._least(value)
 
     def _other_key(self, names: FrameNames) -> float:
         """Most bytes of a key that is no name, and its value."""
-        fields = names.fields
-        if fields[at.O_COLON] == at.NIL:  # a distinct string, of few or of long ones
+        one = names.object
+        if one.colon == at.NIL:  # a distinct string, of few or of long ones
             return inf
-        return (
-            self._farthest(fields[at.O_QUOTED]) + UNLIKE + self._valued(names, fields[at.O_OTHER])
-        )
+        return self._farthest(one.quoted) + UNLIKE + self._valued(names, one.other)
 
 
 def _place(thing: int, rank: int = -1) -> int:

@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from guideway.automaton.arena import Arena
+from guideway.automaton.jit.records import dtype
 from guideway.automaton.kernels import layout as at
+from guideway.automaton.kernels.layout import Lalr
 from guideway.automaton.lexer_dfa import LexerDfa
 from guideway.automaton.object_tables import Nodes
 from guideway.context_free.lark.errors import END, LarkTable
@@ -59,7 +61,7 @@ class LalrNodes:
         while frame is not None:
             states += (frame.margin, frame.state)
             frame = frame.below
-        start = self._arena.put(at.EDGE, np.array(states[::-1], np.int32))
+        start = self._arena.put("edges", np.array(states[::-1], np.int32))
         lines = self._lines_of(place)
         return self._arena.make(at.PLACE, self.table, lines, start, len(states) // 2, line)
 
@@ -86,7 +88,7 @@ class LalrNodes:
         place = self._scanned[state] - 2 + inside
         if place not in self._first_at:
             self._first_at.add(place)
-            self._arena.write(at.EDGE, place, np.array([self._begun(state, inside)], np.int32))
+            self._arena.write("edges", place, np.array([self._begun(state, inside)], np.int32))
 
     def _scan(self, state: int) -> None:
         ways = self._places.ways(state)
@@ -95,8 +97,8 @@ class LalrNodes:
         known = self._known.get(key)
         if known is None:
             listed = [number for way in ways for number in self._numbers_of(way)]
-            start = self._arena.put(at.EDGE, np.array([-1, -1, *listed], np.int32))
-            known = self._known[key] = start + 2, len(listed) // 4
+            start = self._arena.put("edges", np.array([-1, -1, *listed], np.int32))
+            known = self._known[key] = start + 2, len(listed) // at.WAY_SIZE
         self._scanned[state] = known[0]
         self._arena.set_scanner(self.table, state, known[0] + 1, known[1])
 
@@ -200,37 +202,43 @@ class LalrNodes:
         productions = [number for pair in pairs for number in pair]
         rows, cells = self._cells(table, numbers)
         sets = self._sets(table)
-        fields = (at.T_ACTION, at.T_GOTO, at.T_PRODUCTION, at.T_BRACKET, at.T_SCANNER, at.T_SETS)
-        sizes = (3 * states, 3 * states, len(productions), terminals, 2 * states, len(sets))
-        begin = arena.reserve(at.LALR, at.T_FIELDS + sum(sizes) + len(cells))
-        head = [0] * at.T_FIELDS
-        place = begin + at.T_FIELDS
-        for field, each in zip(fields, sizes, strict=True):
-            head[field] = place
+        sizes = {
+            "action": at.CELL_ROW_SIZE * states,
+            "goto": at.CELL_ROW_SIZE * states,
+            "production": len(productions),
+            "bracket": terminals,
+            "scanner": at.SCANNER_SIZE * states,
+            "sets": len(sets),
+        }
+        head, size = Lalr(), dtype(Lalr).itemsize // 4
+        begin = arena.reserve("lalr", size + sum(sizes.values()) + len(cells))
+        place = begin + size
+        for field, each in sizes.items():
+            setattr(head, field, place)
             place += each
-        rows[::3] += place
-        sets[:states] += head[at.T_SETS]
-        arena.write(at.LALR, head[at.T_ACTION], rows)
-        arena.write(at.LALR, head[at.T_SETS], sets)
-        arena.write(at.LALR, place, cells)
-        arena.write(at.LALR, head[at.T_PRODUCTION], np.array(productions, np.int32))
-        arena.write(at.LALR, head[at.T_BRACKET], np.array(self._brackets(), np.int32))
-        head[at.T_TERMINALS] = terminals
-        head[at.T_END], head[at.T_DEPTH] = table.end, len(table.shifts) + _ROOM
-        head[at.T_REACHED] = self._reached
-        head[at.T_MORE] = self._more(self._dfa.spellable)
-        head[at.T_LEVEL] = self._places.level
-        head[at.T_FREE] = 0 if self._free is None else self._spacer(self._free.spacer)
+        rows[:: at.CELL_ROW_SIZE] += place
+        sets[:states] += head.sets
+        arena.write("lalr", head.action, rows)
+        arena.write("lalr", head.sets, sets)
+        arena.write("lalr", place, cells)
+        arena.write("lalr", head.production, np.array(productions, np.int32))
+        arena.write("lalr", head.bracket, np.array(self._brackets(), np.int32))
+        head.terminals = terminals
+        head.end, head.depth = table.end, len(table.shifts) + _ROOM
+        head.reached = self._reached
+        head.more = self._more(self._dfa.spellable)
+        head.level = self._places.level
+        head.free = 0 if self._free is None else self._spacer(self._free.spacer)
         if self._lines is not None:
-            head[at.T_NEWLINE] = self._numbers.get(self._lines.newline, at.IGNORED)
-            head[at.T_INDENT] = self._numbers.get(self._lines.indent, at.IGNORED)
-            head[at.T_DEDENT] = self._numbers.get(self._lines.dedent, at.IGNORED)
-            head[at.T_TAB] = self._lines.tab
-            head[at.T_LINE] = 0 if self._free is None else self._spacer(b"\n")
-        head[at.T_WORDS] = self._words
-        arena.write(at.LALR, begin, np.array(head, np.int32))
-        arena.reserve(at.LALR_WORK, len(table.shifts) + 2 * _ROOM + 3 * self._words)
-        arena.context[at.LALRS] = 1
+            head.newline = self._numbers.get(self._lines.newline, at.IGNORED)
+            head.indent = self._numbers.get(self._lines.indent, at.IGNORED)
+            head.dedent = self._numbers.get(self._lines.dedent, at.IGNORED)
+            head.tab = self._lines.tab
+            head.line = 0 if self._free is None else self._spacer(b"\n")
+        head.words = self._words
+        arena.write("lalr", begin, head.as_array(np.int32))
+        arena.reserve("lalr_work", len(table.shifts) + 2 * _ROOM + 3 * self._words)
+        arena.context.any_lalr = True
         return begin
 
     def _cells(
@@ -247,7 +255,7 @@ class LalrNodes:
         return np.array(rows, np.int32), np.array(cells, np.int32)
 
     def _sets(self, table: LarkTable) -> "NDArray[np.int32]":
-        """`T_SETS`: shifts and reductions of each state, most lookaheads first."""
+        """`Lalr.sets`: shifts and reductions of each state, most lookaheads first."""
         sets = [0] * len(table.shifts)
         for state, (shifts, reductions) in enumerate(
             zip(table.shifts, table.reductions, strict=True)

@@ -16,23 +16,21 @@ from typing import Final, TypeAlias, TypeGuard, final
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 
 from guideway.automaton.kernels import record_layout as at
 from guideway.automaton.kernels.layout import (
     ACCEPTS,
-    BOUND_SEARCH,
     DEAD_END,
     DOUBTS,
     EXPANDED,
     GOES_ON,
     OPTIONS_OF,
     PLAINLY,
-    SPLITTING,
+    Context,
 )
 from guideway.automaton.kernels.record_layout import FARTHEST
 from guideway.automaton.regex_records import Records, holds, readable
-from guideway.automaton.token_tries import Held, track_shared, untouched
+from guideway.automaton.token_tries import Held, share, track_shared, untouched
 from guideway.json_schema.spelling import PLAIN_CHARACTERS, QUOTE
 from guideway.language.derivative import Derivatives
 from guideway.language.expr import ALL_BYTES, EMPTY, EPSILON, UNSURE, both, concat, literal, repeat
@@ -64,15 +62,15 @@ class LexerDfa:
         self._record_of = untouched(MOST_STATES, np.int32)
         self.option_at = untouched(MOST_STATES, np.int32)
         self.options = untouched(at.OPTIONS_ROOM, np.int32)
-        for slot, array in (
-            (at.ROWS, self.rows),
-            (at.FLAG, self.flags),
-            (at.FIRSTS, self.first),
-            (at.STATE_RECORD, self._record_of),
-            (at.OPTION_AT, self.option_at),
-            (at.OPTION, self.options),
-        ):
-            self.records.share(slot, array)
+        share(
+            self.records.context,
+            transitions=self.rows,
+            flags=self.flags,
+            leads=self.first,
+            state_records=self._record_of,
+            option_at=self.option_at,
+            options=self.options,
+        )
         self._machine = Derivatives(EMPTY, spellable)
         self._states: dict[Expr, int] = {}
         self._irregular: dict[int, Expr] = {}
@@ -83,13 +81,13 @@ class LexerDfa:
         self.lock = threading.Lock()
 
     def __len__(self) -> int:
-        return int(self.records.context[at.STATES])
+        return self.records.context.states.used
 
     @property
     def parts(self) -> int:
         """Number of records, or a tenth of the number of options: one record may have 1,000."""
         context = self.records.context
-        return max(int(context[at.RECORDS]), int(context[at.PARTS]) // _OPTIONS)
+        return max(context.records.used, context.parts.used // _OPTIONS)
 
     @property
     def nbytes(self) -> int:
@@ -116,7 +114,7 @@ class LexerDfa:
                 self._expand(state)
             elif not self.flags[state] & EXPANDED:
                 done = self.records.ask(at.EXPAND, state, begins=int(briefly)) >= 0
-                made = max(self.parts - self._counted, int(self.records.context[at.SPENT]))
+                made = max(self.parts - self._counted, self.records.context.spent)
                 self.count_anew()
                 spend_beside(made)
                 self.outgrown = self.outgrown or self.is_large()
@@ -132,7 +130,7 @@ class LexerDfa:
 
     def count_anew(self) -> None:
         """Reset the work counters: work of kernels so far was for others or is already charged."""
-        self._counted, self.records.context[at.SPENT] = self.parts, 0
+        self._counted, self.records.context.spent = self.parts, 0
 
     def is_large(self) -> bool:
         return len(self) > RENEW_AT or self.parts > RENEW_AT_PARTS
@@ -747,11 +745,10 @@ class Lengths:
                 self._dfa.expand(state)
 
 
-def expand(dfa: LexerDfa, state: int, context: "NDArray[np.int64]") -> None:
+def expand(dfa: LexerDfa, state: int, context: Context) -> None:
     """Make the row of a lexical state that an automaton's context asks for.
 
-    An option without a text can take minutes; then SPLITTING is turned off for good.
+    An option without a text can take minutes; then `splitting` is turned off for good.
     """
-    splitting = bool(context[SPLITTING])
-    if not dfa.expand(state, briefly=splitting):
-        context[SPLITTING], context[BOUND_SEARCH] = 0, _LENGTHS_ANY
+    if not dfa.expand(state, briefly=bool(context.splitting)):
+        context.splitting, context.bound_search = False, _LENGTHS_ANY

@@ -7,7 +7,6 @@ from typing import Final, final
 from guideway.automaton.arena import Arena
 from guideway.automaton.kernels import layout as at
 from guideway.automaton.kernels.layout import NULLABLE, SHARED
-from guideway.automaton.kernels.macro_states import FUTILE
 from guideway.automaton.lark_tables import LalrNodes
 from guideway.automaton.lexer_dfa import LexerDfa
 from guideway.errors import LimitError
@@ -74,8 +73,7 @@ class Verdicts:
         self._arena.set_verdict(place, at.V_DOUBT)
         self._futile = min(self._futile + 1, _FUTILE)
         if self._futile == _FUTILE:
-            self._arena.context[at.SHORT] = _SHORTEST
-            self._arena.context[FUTILE] = 1
+            self._arena.context.short, self._arena.context.futile = _SHORTEST, True
 
     def _can_be_said(self, node: int, stack: int) -> bool:
         """Return True if no node on a place stands for any text; none does below a TOOK."""

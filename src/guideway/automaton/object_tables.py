@@ -19,7 +19,9 @@ from weakref import proxy
 import numpy as np
 
 from guideway.automaton.arena import Arena
+from guideway.automaton.jit.records import dtype
 from guideway.automaton.kernels import layout as at
+from guideway.automaton.kernels.layout import Name, Object
 from guideway.automaton.lexer_dfa import LexerDfa
 from guideway.automaton.token_tries import Row
 from guideway.json_schema.arrays import DifferentStrings, ItemsTemplate
@@ -43,21 +45,21 @@ class Marks:
     """The MARK nodes of one automaton; `masks` has sure and unsure tokens by macro state."""
 
     def __init__(self, arena: Arena) -> None:
-        self._arena, self.any = arena, bool(arena.context[at.MARKS])
+        self._arena, self.any = arena, bool(arena.context.marks)
         self._within: dict[int, bool] = {}
         self._outside = {0}  # stacks without a MARK
         self.masks: dict[int, tuple[Row, list[int]]] = {}
 
     def make(self, item: int, number: int) -> int:
         """Node of an item that is captured for the template and argument of that number."""
-        self._arena.context[at.CAPTURES] = self._arena.context[at.MARKS] = self.any = True
+        self._arena.context.captures = self._arena.context.marks = self.any = True
         return self._arena.make(at.SEQUENCE, item, self._arena.make(at.MARK, number))
 
     def key(self, macro: int) -> int:
         """A macro state; within an item, the text of READ's target is in the upper half."""
         if not self._is_within(macro):
             return macro
-        return int(self._arena.context[at.AFTER_TEXT]) << 32 | macro
+        return self._arena.context.after_text << 32 | macro
 
     def kept(self, macro: int, row: Row, unsure: list[int]) -> tuple[Row, list[int], bool]:
         """A mask that its caller must not cache; within items it is kept here for the next text."""
@@ -155,9 +157,9 @@ def _describe_verbatim(words: list[str] | None, pda: Nodes) -> int | None:
     if words is None or not all(spellable >> byte & 1 for byte in set("".join(words).encode())):
         return None
     count = len(words)
-    frame = Names(tuple(words), arena).frame([at.NIL] * count, [False] * count, [0] * 16)
-    thing = arena.row(at.FRAME, frame, 6)[0]
-    return arena.make(at.WORDS, thing, arena.row(at.OBJECT, thing, 16)[at.O_KEYS])
+    frame = Names(tuple(words), arena).frame([at.NIL] * count, [False] * count, Object())
+    thing = arena.row("frames.rows", frame)[0]
+    return arena.make(at.WORDS, thing, arena.object(thing).keys)
 
 
 def is_plain_object(template: ObjectTemplate, dfa: LexerDfa) -> bool:
@@ -192,10 +194,10 @@ def describe_object(template: ObjectTemplate, pda: Nodes, machine: Derivatives) 
     other = members.others if machine.alive(members.others) else EMPTY
     if members.allowed is not None and members.unnamed is not None:
         return describe_members(members, ((members.unnamed, other),), style, pda, machine)
-    fields = _object_fields(style, pda)
-    fields[at.O_OTHER], fields[at.O_ORDERED] = pda.node(other), style.ordered
+    described = _object(style, pda)
+    described.other, described.ordered = pda.node(other), style.ordered
     values = _value_nodes(members, pda, machine)
-    return _opened(names.frame(values, members.required, fields), style, pda)
+    return _opened(names.frame(values, members.required, described), style, pda)
 
 
 def describe_strings(strings: DifferentStrings, style: JsonStyle, pda: Nodes) -> int | None:
@@ -204,21 +206,18 @@ def describe_strings(strings: DifferentStrings, style: JsonStyle, pda: Nodes) ->
     most = 0 if strings.high is None else strings.high + 1
     if max(strings.low, most) >> 15 or most == 1 or not can_spell(strings.words, dfa.spellable):
         return None
-    fields = describe_style(style, dfa)
+    described = describe_style(style, dfa)
     if (begun := strings.begun) is not EMPTY:
         if dfa.spellable != ALL_BYTES or not dfa.alive(begun):
             return None
-        fields[at.O_START], fields[at.O_QUOTED] = (
-            dfa.state(begun),
-            dfa.state(concat(QUOTE, begun)),
-        )
-        fields[at.O_COUNTS] = most << 16 | (strings.low if strings.low > 1 else 0)
-        fields[at.O_OTHER] = at.NIL
-    fields[at.O_COMMA] = pda.node(concat(style.edge, literal(","), style.opened))
-    fields[at.O_CLOSING] = pda.node(concat(style.closing, literal("]")))
-    fields[at.O_COLON] = at.NIL
+        described.start, described.quoted = dfa.state(begun), dfa.state(concat(QUOTE, begun))
+        described.class_or_counts = most << 16 | (strings.low if strings.low > 1 else 0)
+        described.other = at.NIL
+    described.comma = pda.node(concat(style.edge, literal(","), style.opened))
+    described.closing = pda.node(concat(style.closing, literal("]")))
+    described.colon = at.NIL
     count, names = len(strings.words), Names(strings.words, arena)
-    member = arena.make(at.MEMBER, names.frame([at.NIL] * count, [False] * count, fields))
+    member = arena.make(at.MEMBER, names.frame([at.NIL] * count, [False] * count, described))
     if strings.low == 0:
         member = arena.choice([pda.node(literal("]")), member])
     if style.opened is not EPSILON:
@@ -250,29 +249,24 @@ def describe_members(
 
     Names are in no class, even if they are among its keys.
     """
-    dfa, fields = pda.dfa, _object_fields(style, pda)
-    rows = list[list[int]]()
+    dfa, described, listed = pda.dfa, _object(style, pda), list[Object]()
     for keys, value in classes:
         if dfa.alive(keys.spelled) and machine.alive(value):
             begun = concat(keys.spelled, QUOTE)
-            row = [*fields]
-            row[at.O_START], row[at.O_QUOTED] = (
-                dfa.state(begun),
-                dfa.state(concat(QUOTE, begun)),
-            )
-            row[at.O_OTHER], row[at.O_OF_CLASS] = pda.node(value), 1
-            rows.append(row)
+            each = Object.from_buffer_copy(described)
+            each.start, each.quoted = dfa.state(begun), dfa.state(concat(QUOTE, begun))
+            each.other, each.is_class = pda.node(value), True
+            listed.append(each)
     values = _value_nodes(members, pda, machine)
-    frame = Names(members.names, pda.arena).frame(values, members.required, fields, rows)
+    frame = Names(members.names, pda.arena).frame(values, members.required, described, listed)
     return _opened(frame, style, pda)
 
 
-def _object_fields(style: JsonStyle, pda: Nodes) -> list[int]:
-    fields = describe_style(style, pda.dfa)
-    fields[at.O_COMMA] = pda.node(style.comma)
-    fields[at.O_CLOSING] = pda.node(end_of_object(style))
-    fields[at.O_COLON] = pda.node(style.colon)
-    return fields
+def _object(style: JsonStyle, pda: Nodes) -> Object:
+    described = describe_style(style, pda.dfa)
+    described.comma, described.colon = pda.node(style.comma), pda.node(style.colon)
+    described.closing = pda.node(end_of_object(style))
+    return described
 
 
 def _value_nodes(members: Declared, pda: Nodes, machine: Derivatives) -> list[int]:
@@ -286,14 +280,10 @@ def _opened(frame: int, style: JsonStyle, pda: Nodes) -> int:
     return pda.arena.make(at.LITERAL, pda.arena.pool(b"{"), 1, opened)
 
 
-def describe_style(style: JsonStyle, dfa: LexerDfa) -> list[int]:
-    """Fields of an object, with only those set that depend on the spelling of keys."""
+def describe_style(style: JsonStyle, dfa: LexerDfa) -> Object:
+    """An object with only those fields set that depend on the spelling of keys."""
     begun, key, _ = _spelled(style)
-    fields = [0] * 16
-    fields[at.O_START] = dfa.state(begun)
-    fields[at.O_QUOTED] = dfa.state(key)
-    fields[at.O_PLAIN] = style.spelling.plain
-    return fields
+    return Object(start=dfa.state(begun), quoted=dfa.state(key), plain=style.spelling.plain)
 
 
 def end_of_object(style: JsonStyle) -> Expr:
@@ -314,9 +304,9 @@ def describe_words(rule: Rule, pda: Nodes) -> int | None:
     if listed is None or not can_spell(listed[0], pda.dfa.spellable):
         return None
     (words, style), arena = listed, pda.arena
-    fields = describe_style(style, pda.dfa)
-    fields[at.O_BARE] = 1
-    frame = Names(words, arena).frame([at.NIL] * len(words), [False] * len(words), fields)
+    described = describe_style(style, pda.dfa)
+    described.bare = True
+    frame = Names(words, arena).frame([at.NIL] * len(words), [False] * len(words), described)
     return arena.make(at.MEMBER, frame)
 
 
@@ -344,10 +334,10 @@ class Names:
         self,
         values: Sequence[int],
         required: Sequence[bool],
-        fields: list[int],
-        classes: "Sequence[list[int]]" = (),
+        described: Object,
+        classes: "Sequence[Object]" = (),
     ) -> int:
-        """Frame of an empty object; `classes` has fields for each class of undeclared keys."""
+        """Frame of an empty object; `classes` has one for each class of undeclared keys."""
         from guideway.automaton.kernels.entry import build_keys
 
         arena, table = self._arena, list[int]()  # small arrays of numpy take longer
@@ -355,15 +345,15 @@ class Names:
             table += (place, length, values[index], required[index], index, rank)
         count, trie = len(self._places), self._trie
         if trie is None:
-            trie = arena.reserve(at.KEYS, 6 * (self._length + 1)) // 6
-        begun = arena.put(at.NAME, np.array(table, np.int32)) // 6
-        first = arena.reserve(at.OBJECT, 16 * (len(classes) + 1)) // 16
+            trie = arena.reserve("key_nodes", self._length + 1)
+        begun = arena.put("names", np.array(table, np.int32).view(dtype(Name)))
+        first = arena.reserve("objects", len(classes) + 1)
         if classes:
-            fields[at.O_CLASS], fields[at.O_CLASSES] = first + 1, len(classes)
-        for place, row in enumerate((fields, *classes)):
-            row[at.O_WORDS], row[at.O_NAMES] = max(-(-count // 64), 1), count
-            row[at.O_NAME], row[at.O_KEYS] = begun, trie
-            arena.write(at.OBJECT, (first + place) * 16, np.array(row, np.int32))
+            described.class_or_counts, described.class_count = first + 1, len(classes)
+        for place, each in enumerate((described, *classes)):
+            each.words, each.name_count = max(-(-count // 64), 1), count
+            each.first_name, each.keys = begun, trie
+            arena.write("objects", first + place, each.as_array(dtype(Object)))
         if self._trie is None:
             self._trie = trie
             build_keys(arena.context, first, trie)
@@ -382,18 +372,18 @@ class FrameNames:
 
     def __init__(self, arena: Arena, frame: int) -> None:
         self.thing, self._position, self._extras, missing, bits, others = arena.row(
-            at.FRAME, frame, 6
+            "frames.rows", frame
         )
         self.missing, self.others = missing > 0, others > 0
-        self.fields = fields = arena.row(at.OBJECT, self.thing, 16)
-        self._arena, self.count = arena, fields[at.O_NAMES]
-        words = (arena.row(at.BIT, bits + word, 1)[0] for word in range(fields[at.O_WORDS]))
+        self.object = arena.object(self.thing)
+        self._arena, self.count = arena, self.object.name_count
+        words = (arena.number("bits.rows", bits + word) for word in range(self.object.words))
         self._may = sum(int(bits) << 64 * word for word, bits in enumerate(words))
 
     @property
     def counted(self) -> bool:
         """Return True if `minProperties` may require more keys than are named."""
-        return self.fields[at.O_COUNTS] & 0xFFFF > 0 and not self.fields[at.O_CLASSES]
+        return self.object.class_or_counts & 0xFFFF > 0 and not self.object.class_count
 
     def any_others(self) -> bool:
         """Return True if a key that is no name may be any other string.
@@ -401,14 +391,14 @@ class FrameNames:
         False for keys of a class, which may be few or long, and for distinct strings, which have no
         colon. Frames exist only where all of ASCII is allowed in keys (`objects.can_spell`).
         """
-        any_key = not self.fields[at.O_CLASSES] and self.fields[at.O_COLON] != at.NIL
+        any_key = not self.object.class_count and self.object.colon != at.NIL
         return self.others and any_key
 
     def came(self, text: int) -> bool:
         """Return True if a key that is no name came before, or too many came to search."""
         extras, left = self._extras, _KEYS
         while extras and left:
-            found, extras = divmod(self._arena.row(at.EXTRA, extras, 1)[0], 1 << 32)
+            found, extras = divmod(self._arena.number("extras.rows", extras), 1 << 32)
             if found == text:
                 return True
             left -= 1
@@ -425,29 +415,29 @@ class FrameNames:
 
     def required(self) -> list[int]:
         ranks = range(self.count)
-        if self.fields[at.O_ORDERED]:
-            left = [rank for rank in ranks if self._name(rank)[at.N_INDEX] >= self._position]
+        if self.object.ordered:
+            left = [rank for rank in ranks if self._name(rank).index >= self._position]
         else:
             left = [rank for rank in ranks if self._may >> rank & 1]
         return [rank for rank in left if self.is_required(rank)]
 
     def ends(self, rank: int, read: int) -> bool:
-        return self._name(rank)[at.N_LENGTH] == read
+        return self._name(rank).length == read
 
     def is_required(self, rank: int) -> bool:
-        return self._name(rank)[at.N_REQUIRED] > 0
+        return self._name(rank).required > 0
 
     def value(self, rank: int) -> int:
-        return self._name(rank)[at.N_VALUE]
+        return self._name(rank).value
 
     def length(self, rank: int) -> int:
         """Upper bound on the bytes of a name in its shortest spelling."""
-        start, length, *_ = self._name(rank)
-        plain = _NAMED_SO.issuperset(self._arena.pooled(start, length))
-        return length if plain else len("\\u0000") * length
+        name = self._name(rank)
+        plain = _NAMED_SO.issuperset(self._arena.pooled(name.at, name.length))
+        return name.length if plain else len("\\u0000") * name.length
 
-    def _name(self, rank: int) -> list[int]:
-        return self._arena.row(at.NAME, self.fields[at.O_NAME] + rank, 6)
+    def _name(self, rank: int) -> Name:
+        return self._arena.name(self.object.first_name + rank)
 
 
 @final
@@ -517,7 +507,7 @@ class MemberNodes:
             return at.DEAD
         if self._names is None:
             self._names = Names(template.names, pda.arena)
-        fields = describe_style(template.style, pda.dfa)
-        fields[at.O_BARE] = 1
-        frame = self._names.frame(values, [False] * len(values), fields)
+        described = describe_style(template.style, pda.dfa)
+        described.bare = True
+        frame = self._names.frame(values, [False] * len(values), described)
         return pda.arena.make(at.MEMBER, frame)

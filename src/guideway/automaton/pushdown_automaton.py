@@ -9,9 +9,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from guideway.automaton.arena import Arena, Plan
+from guideway.automaton.arena import Arena, Plan, copied
 from guideway.automaton.kernels import layout as at
-from guideway.automaton.kernels.layout import BOUND_SEARCH
 from guideway.automaton.lark_tables import LalrNodes
 from guideway.automaton.lexer_dfa import (
     SEARCHED,
@@ -80,7 +79,7 @@ class Seed:
         """The nodes that every automaton needs."""
         arena, mask_store = Arena(mask_cache.plan), mask_cache.mask_store()
         mask_store.describe(arena.context)
-        arena.context[BOUND_SEARCH] = SEARCHED
+        arena.context.bound_search = SEARCHED
         brace = arena.pool(b"}")
         arena.make(at.DEAD)
         arena.make(at.NIL)
@@ -90,7 +89,7 @@ class Seed:
         return cls(arena.plan(), known, mask_store)
 
     def beside(self, mask_store: MaskStore) -> "Seed":
-        context = self.plan.context.copy()
+        context = copied(self.plan.context)
         mask_store.describe(context)
         return replace(self, plan=self.plan.told(context), mask_store=mask_store)
 
@@ -128,10 +127,10 @@ class PushdownAutomaton:
         self._capture_numbers = dict[tuple[object, ...], int]()
         self._automata, self._tables = dict[int, LalrNodes](), dict[Places, LalrNodes]()
         self._looks = expr.looks > 0
-        self.arena.context[at.SHORT] = SHORT
+        self.arena.context.short = SHORT
         if self._looks:
-            self.arena.context[at.LOOKS] = 1
-            self.arena.context[at.ANYTHING_STATE] = self.dfa.state(ANYTHING)
+            self.arena.context.looks = True
+            self.arena.context.anything_state = self.dfa.state(ANYTHING)
 
     @cached_property
     def _verdicts(self) -> Verdicts:  # most schemas need none
@@ -151,7 +150,7 @@ class PushdownAutomaton:
     def read(self, macro: int, token: int, text: int = 0) -> int:
         """Result of READ (`kernels.entry.run`); `text` is the text read within items (`marks`)."""
         if self.marks.any:
-            self.arena.context[at.READ_TEXT] = text
+            self.arena.context.read_text = text
         code = self._run(self.arena.context, at.READ, macro, token, self._row, self._spare)
         return code if code >= 0 else self._served(code, at.READ, macro, token)
 
@@ -162,9 +161,9 @@ class PushdownAutomaton:
         context, row, spare = self.arena.context, self._row, self._spare
         code = self._run(context, at.FILL, macro, 1, row, spare)
         code = code if code >= 0 else self._served(code, at.FILL, macro, 0)
-        if code == 0 and context[at.UNSURE_COUNT]:
+        if code == 0 and context.any_unsure:
             return self.marks.kept(macro, row.copy(), self.arena.unsure(row))
-        number = code or self._mask_store.put(row, int(context[at.ROW_CODE]))
+        number = code or self._mask_store.put(row, context.row_code)
         if number == 0:
             return sealed(row), [], False
         return self._mask_store.rows[number], [], True
@@ -182,7 +181,7 @@ class PushdownAutomaton:
         asked: dict[int, int] = {}
         while code < 0:
             times = asked[code] = asked.get(code, 0) + 1
-            self._serve(code, int(context[at.WANT]), _MANY if times > _MANY else 0)
+            self._serve(code, context.want, _MANY if times > _MANY else 0)
             with self.mask_cache.lent(context) if asked.get(at.NEED_LEX, 0) > _OFTEN else _NOBODY:
                 code = self._run(context, what, a, b, row, spare)
         return code
@@ -405,7 +404,7 @@ class PushdownAutomaton:
         number = self._capture_numbers.setdefault(key, len(self._captures))
         if number == len(self._captures):
             self._captures.append((capture, marked))
-            self.arena.context[at.CAPTURES] = 1
+            self.arena.context.captures = True
         if marked:
             return self.marks.make(self.node(capture.item), number)
         text = at.UNKNOWN_TEXT if capture.read is None else self.arena.read_text(capture.read)

@@ -2,14 +2,17 @@
 
 from array import array
 from collections.abc import Callable
+from ctypes import addressof
 from struct import Struct
 from typing import Any, Final, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from guideway.automaton.jit.records import Table, dtype, field_of
 from guideway.automaton.kernels import record_layout as at
-from guideway.automaton.token_tries import untouched
+from guideway.automaton.kernels.record_layout import Regex, RegexContext
+from guideway.automaton.token_tries import share, untouched
 from guideway.errors import LimitError
 from guideway.language.expr import EMPTY, EPSILON, alt, both, byte_set, complement, concat, repeat
 from guideway.language.fuel import spend
@@ -24,16 +27,11 @@ _RECORD: Final = 2  # fuel for each further record: 4 million took 6 s and 512 M
 _FIELDS: Final = 5
 _words: Final = Struct("<4q").unpack
 
-# Growing arrays by count: first room, then slot, type and elements per unit of each array.
-# RECORD has its final size at once: copying 262,144 records took 80 ms within one mask.
-_TABLES: Final[dict[int, tuple[int, tuple[tuple[int, Any, int], ...]]]] = {
-    at.RECORDS: (1024, ((at.RECORD, np.int64, at.WIDTH),)),
-    at.SETS: (256, ((at.SET, np.int64, 4),)),
-    at.PARTS: (1024, ((at.PART, np.int32, 1),)),
-    at.LINES: (1024, ((at.LINE, np.int64, 1),)),
-    at.TOP: (4096, ((at.LIST, np.int64, 1),)),
-}
-_HASHES: Final = {at.RECORDS: at.RECORD_HASH, at.SETS: at.SET_HASH}
+# Growing tables and their first room. `records` has its final size at once: copying 262,144 of them
+# took 80 ms within one mask.
+_ROOMS: Final = {"records": 1024, "sets": 256, "parts": 1024, "lines": 1024, "listed": 4096}
+_HASHED: Final = ("records", "sets")
+_SIZE: Final = dtype(Regex).itemsize
 
 
 @final
@@ -44,43 +42,39 @@ class Records:
         from guideway.automaton.kernels.entry import lexemes
 
         self._lexemes, self._spellable, self._most_states = lexemes, spellable, states
-        self.context = np.zeros(at.SLOTS, np.int64)
-        self._arrays: dict[int, NDArray[Any]] = {}
-        for count, (room, arrays) in _TABLES.items():
-            self.context[at.ROOMS + count] = room
-            for slot, kind, each in arrays:
-                most = max(room, MOST_RECORDS if count == at.RECORDS else 0)
-                self._place(slot, untouched(most * each, kind))
-        for count, slot in _HASHES.items():
-            self._place(slot, np.zeros(2 * _TABLES[count][0], np.int32))
-        used = [at.RECORDS, at.SETS, at.LINES, at.STATES, at.OPTIONS]
-        self.context[used] = 1  # 0 means none
-        self.context[at.ROOMS + at.STATES] = states
-        self.context[at.ROOMS + at.EFFORT] = EFFORT
-        self._arrays[at.RECORD][at.ABOUT] = at.DEAD
+        self.context, self._arrays = RegexContext(), dict[str, NDArray[Any]]()
+        self.address = addressof(self.context)
+        for name, room in _ROOMS.items():
+            kind = dtype(field_of(RegexContext, f"{name}.rows")[1])
+            self._place(name, "rows", untouched(MOST_RECORDS if name == "records" else room, kind))
+            self._table(name).room = room
+        for name in _HASHED:
+            self._place(name, "hashes", np.zeros(2 * _ROOMS[name], np.int32))
+        context = self.context  # 0 means none
+        context.records.used = context.sets.used = context.lines.used = 1
+        context.states.used = context.options_used = 1
+        context.states.room, context.effort.room = states, EFFORT
+        self._regex(at.EMPTY).about = at.DEAD
         self._known: dict[Expr, int] = {EMPTY: at.EMPTY}
         self._rules: list[Rule] = []
         self._write([EPSILON, complement(EMPTY)])
         every = self.record(byte_set(spellable))
-        self.context[at.SPELLABLE] = self._arrays[at.RECORD][every * at.WIDTH + at.A]
+        self.context.spellable = self._regex(every).a
 
     @property
     def nbytes(self) -> int:
-        others = sum(array.nbytes for slot, array in self._arrays.items() if slot != at.RECORD)
-        return others + int(self.context[at.RECORDS]) * at.WIDTH * 8
-
-    def share(self, slot: int, array: "NDArray[Any]") -> None:
-        self.context[slot] = array.__array_interface__["data"][0]
+        others = sum(array.nbytes for path, array in self._arrays.items() if path != "records.rows")
+        return others + self.context.records.used * _SIZE
 
     def ask(self, what: int, a: int, *, begins: int = 0) -> int:
         """Result of `kernels.entry.lexemes`; -1 after `begins` restarts of a search, if given."""
         return self._asked(what, a, _NONE, _NONE, begins)
 
     def new_state(self) -> int:
-        made = int(self.context[at.STATES])
+        made = self.context.states.used
         if made == self._most_states:
             self._serve(at.STATES)
-        self.context[at.STATES] = made + 1
+        self.context.states.used = made + 1
         return made
 
     def record(self, expr: Expr) -> int:
@@ -99,8 +93,7 @@ class Records:
         return self._bound(record, at.MOST_OF)
 
     def _bound(self, record: int, bit: int) -> int:
-        found = int(self._arrays[at.RECORD][record * at.WIDTH + at.GUESS])
-        return found >> bit & (2 * at.FARTHEST - 1)
+        return self._regex(record).guess >> bit & (2 * at.FARTHEST - 1)
 
     def expr(self, record: int) -> Expr:
         """An expression with the language of a record."""
@@ -116,29 +109,30 @@ class Records:
                 made[one] = self._expr(one, [made[part] for part in parts])
         return made[record]
 
-    def _fields(self, record: int) -> list[int]:
-        return self._arrays[at.RECORD][record * at.WIDTH : record * at.WIDTH + 4].tolist()
+    def _regex(self, record: int) -> Regex:
+        """The fields of a record, in the memory of kernels, which never moves."""
+        return Regex.from_array(self._arrays["records.rows"], record)
 
     def _operands(self, record: int) -> list[int]:
-        kind, a, b, _ = self._fields(record)
-        if kind in (at.CONCAT, at.AND):
-            return [a, b]
-        if kind == at.ALT:
-            return self._arrays[at.PART][a : a + b].tolist()
-        return [a] if kind in (at.NOT, at.REPEAT) else []
+        regex = self._regex(record)
+        if regex.kind in (at.CONCAT, at.AND):
+            return [regex.a, regex.b]
+        if regex.kind == at.ALT:
+            return self._arrays["parts.rows"][regex.a : regex.a + regex.b].tolist()
+        return [regex.a] if regex.kind in (at.NOT, at.REPEAT) else []
 
     def _expr(self, record: int, parts: list[Expr]) -> Expr:
-        kind, a, b, c = self._fields(record)
-        if kind == at.BYTES:
-            words = self._arrays[at.SET][a * 4 : a * 4 + 4]
+        regex = self._regex(record)
+        if regex.kind == at.BYTES:
+            words = self._arrays["sets.rows"]["words"][regex.a]
             return byte_set(int.from_bytes(words.astype("<i8").tobytes(), "little"))
-        if kind == at.RULE:
-            return self._rules[a]
-        if kind == at.REPEAT:
-            return repeat(parts[0], b, None if c < 0 else c)
-        if kind in _MADE:
-            return _MADE[kind](*parts)
-        return EPSILON if kind == at.EPSILON_KIND else EMPTY
+        if regex.kind == at.RULE:
+            return self._rules[regex.a]
+        if regex.kind == at.REPEAT:
+            return repeat(parts[0], regex.b, None if regex.c < 0 else regex.c)
+        if regex.kind in _MADE:
+            return _MADE[regex.kind](*parts)
+        return EPSILON if regex.kind == at.EPSILON_KIND else EMPTY
 
     def _unknown(self, expr: Expr) -> list[Expr]:
         """Parts without a record, operands first; bytes skip the stack (e-mail 0.8 ms, not 1.9)."""
@@ -209,60 +203,60 @@ class Records:
                 found = self._lexemes(self.context, what, a, program, made)
                 if found >= 0:
                     return found
-                count = int(self.context[at.WANT]) - 1
-                self._serve(count)
-                if count == at.EFFORT:  # the search restarts, so double its effort
+                table = self.context.want - 1
+                self._serve(table)
+                if table == at.EFFORT:  # the search restarts, so double its effort
                     effort, begins = effort * 2, begins - 1
-                    self.context[at.ROOMS + at.EFFORT] = effort
+                    self.context.effort.room = effort
                     if begins == 0:
                         return -1
                 if effort > EFFORT:
-                    records = int(self.context[at.RECORDS])
+                    records = self.context.records.used
                     paid = paid or records + _UNPAID
                     spend(_RECORD * max(records - paid, 0))
                     paid = max(records, paid)
         finally:
             if effort > EFFORT:
-                self.context[at.ROOMS + at.EFFORT] = EFFORT
+                self.context.effort.room = EFFORT
 
-    def _serve(self, count: int) -> None:
-        if count == at.STATES:
+    def _serve(self, table: int) -> None:
+        if table == at.STATES:
             raise _too_many(self._most_states, "states", "lexical states")
-        if count == at.BODIES:
-            self._give_body(int(self.context[at.BODILESS]))
-        elif count == at.EFFORT:
-            spend(int(self.context[at.ROOMS + at.EFFORT]))
+        if table == at.BODIES:
+            self._give_body(self.context.bodiless)
+        elif table == at.EFFORT:
+            spend(self.context.effort.room)
         else:
-            self._grow(count)
+            self._grow(at.TABLES[table])
 
     def _give_body(self, rule: int) -> None:
         """Write the body of a rule, which is made on demand."""
-        body = self.record(self._rules[int(self._arrays[at.RECORD][rule * at.WIDTH + at.A])].body)
-        self._arrays[at.RECORD][rule * at.WIDTH + at.C] = body + 1
+        body = self.record(self._rules[self._regex(rule).a].body)
+        self._regex(rule).c = body + 1
 
-    def _grow(self, count: int) -> None:
-        """Multiply the room of an array by four, from _VERY_MANY on by two."""
-        room = int(self.context[at.ROOMS + count])
-        room *= 4 if room < _VERY_MANY else 2
-        if count == at.RECORDS and room > MOST_RECORDS:
+    def _table(self, name: str) -> "Table[Any]":
+        return getattr(self.context, name)
+
+    def _grow(self, name: str) -> None:
+        """Multiply the room of a table by four, from _VERY_MANY on by two."""
+        table = self._table(name)
+        table.room *= 4 if table.room < _VERY_MANY else 2
+        before = self._arrays[f"{name}.rows"]
+        if name == "records" and table.room > MOST_RECORDS:
             raise _too_many(MOST_RECORDS, "parts", "lexical records")
-        self.context[at.ROOMS + count] = room
-        for slot, kind, each in _TABLES[count][1]:
-            before = self._arrays[slot]
-            if len(before) >= room * each:
-                continue
-            grown = np.zeros(room * each, kind)
+        if len(before) < table.room:
+            grown = np.zeros(table.room, before.dtype)
             grown[: len(before)] = before
-            self._place(slot, grown)
-        if count in _HASHES:
-            self._place(_HASHES[count], np.zeros(2 * room, np.int32))
-            for slot in _HASHES.values():
-                self._arrays[slot][:] = 0
+            self._place(name, "rows", grown)
+        if name in _HASHED:
+            self._place(name, "hashes", np.zeros(2 * table.room, np.int32))
+            for each in _HASHED:
+                self._arrays[f"{each}.hashes"][:] = 0
             self.ask(at.REHASH_RECORDS, 0)
 
-    def _place(self, slot: int, array: "NDArray[Any]") -> None:
-        self._arrays[slot] = array
-        self.share(slot, array)
+    def _place(self, name: str, field: str, array: "NDArray[Any]") -> None:
+        self._arrays[f"{name}.{field}"] = array
+        share(self._table(name), **{field: array})
 
 
 _NONE: Final = np.zeros(0, np.int64)

@@ -13,8 +13,10 @@ from weakref import WeakKeyDictionary, WeakSet
 import numpy as np
 from numpy.typing import NDArray
 
-from guideway.automaton.arena import Arena, Plan
+from guideway.automaton.arena import Arena, Plan, copied
+from guideway.automaton.jit.records import dtype
 from guideway.automaton.kernels import layout as at
+from guideway.automaton.kernels.layout import Context, StateMask, WideExits
 from guideway.automaton.lexer_dfa import MOST_STATES, LexerDfa
 from guideway.automaton.token_tries import (
     MOST_FIRST,
@@ -24,6 +26,7 @@ from guideway.automaton.token_tries import (
     TokenTries,
     address,
     pack,
+    share,
     total,
     track_shared,
     untouched,
@@ -52,10 +55,14 @@ class MaskStore:
         count = len(self.rows) - 1
         return Held(rows=count, row_bytes=4 * self._words * count)
 
-    def describe(self, context: "NDArray[np.int64]") -> None:
-        context[at.SHELF_ROOM] = self._room
-        context[at.SHELF], context[at.SHELF_CODE] = address(self._table), address(self._codes)
-        context[at.SHELF_ROW] = address(self._addresses)
+    def describe(self, context: Context) -> None:
+        context.stored_room = self._room
+        share(
+            context,
+            stored=self._table,
+            stored_codes=self._codes,
+            stored_rows=self._addresses,
+        )
 
     def put(self, row: Row, code: int) -> int:
         """Store a copy of a row under its hash; return its number, 0 if there is no room."""
@@ -90,7 +97,7 @@ DRAWN: Final = (at.NEED_PICTURE, at.NEED_EXITS, at.NEED_COUNT, at.NEED_TRIE)  # 
 MOST_PICTURES: Final = 1 << 18
 MOST_NOTED: Final = MOST_PICTURES  # their table is twice as large
 MOST_ROWS: Final = 4096
-SCRAP: Final = 128  # subtrees of so few nodes are walked each time
+SMALL: Final = 128  # subtrees of so few nodes are walked each time
 _ALL_LISTED: Final = 1 << 24
 _ALL_WIDE: Final = 1 << 12
 _MOST_EXITS: Final = MOST_FIRST  # nodes where tokens leave one state
@@ -127,11 +134,11 @@ class TokenMaskCache:
         self.keys = untouched(2 * MOST_NOTED, np.int64)
         self.values = untouched(2 * MOST_NOTED, np.int32)
         self.base = untouched((MOST_ROWS, self.words), np.uint32)
-        self.state_masks = untouched((MOST_PICTURES, 6), np.int32)
+        self.state_masks = untouched(MOST_PICTURES, dtype(StateMask))
         self.exits = Exits(self.token_tries)
         self._loop = untouched((MOST_STATES, 2), np.uint64)
         self._loops = untouched(MOST_STATES, np.uint8)
-        self.wide = untouched((_ALL_WIDE, 6), np.int64)
+        self.wide = untouched(_ALL_WIDE, dtype(WideExits))
         self.listed = untouched(_ALL_LISTED, np.int32)
         self._used_state_masks = self._used_wide = 1
         self._used_rows = self._used_listed = self._noted = 0
@@ -143,9 +150,9 @@ class TokenMaskCache:
         self._walk = np.zeros(2 * (self.deepest + 2), np.int32)
         self._begun = np.zeros(self.deepest + 3, np.int32)
         self.plan = Plan.empty(self)
-        self._context = self.plan.context.copy()
-        self._context[at.WALK], self._context[at.BEGUN] = address(self._walk), address(self._begun)
-        self._context[at.LEXICON] = address(dfa.records.context)
+        self._context = copied(self.plan.context)
+        share(self._context, walk=self._walk, begun=self._begun)
+        self._context.point(regexes=dfa.records.address)
         self.exits.begin(self._context)
         if token_tries is None:
             self.token_tries.survey(self._context)
@@ -182,7 +189,7 @@ class TokenMaskCache:
 
     def staying(self, state: int) -> Row | None:
         """The row of tokens that a lexical state reads without leaving it, if it has one."""
-        base, _, _, _, _, doubts = self.state_masks[max(self.state_mask_at[state], 0)].tolist()
+        base, _, _, _, _, doubts = self.state_masks[max(self.state_mask_at[state], 0)].item()
         known = self.state_mask_at[state] > 0 and base >= 0 and not doubts
         return self.base[base] if known else None
 
@@ -191,46 +198,47 @@ class TokenMaskCache:
             self._mask_store = MaskStore(self.words)
         return self._mask_store
 
-    def describe(self, context: "NDArray[np.int64]") -> None:
-        context[at.ROW_WORDS], context[at.PICTURE_ROOM] = self.words, len(self.keys) // 2
-        context[at.SCRAP] = SCRAP
+    def describe(self, context: Context) -> None:
+        context.row_words, context.state_mask_room = self.words, len(self.keys) // 2
+        context.small = SMALL
         self.token_tries.describe(context)
-        for slot, array in (
-            (at.LEX, self.dfa.rows),
-            (at.LEX_FLAG, self.dfa.flags),
-            (at.LEX_FIRST, self.dfa.first),
-            (at.LEX_OPTION_AT, self.dfa.option_at),
-            (at.LEX_OPTION, self.dfa.options),
-            (at.TOKEN, self.tokens),
-            (at.TOKEN_AT, self.token_at),
-            (at.PICTURE_AT, self.state_mask_at),
-            (at.PICTURE_KEY, self.keys),
-            (at.PICTURE_VALUE, self.values),
-            (at.COUNT_AT, self.count_at),
-            (at.BASE, self.base),
-            (at.PICTURE, self.state_masks),
-            (at.EXIT, self.exits.rows),
-            (at.WIDE, self.wide),
-            (at.LISTED, self.listed),
-            (at.ENDS, self.ends),
-            (at.LOOP, self._loop),
-            (at.LOOPS, self._loops),
-        ):
-            context[slot] = address(array)
+        share(
+            context,
+            transitions=self.dfa.rows,
+            lexer_flags=self.dfa.flags,
+            lexer_leads=self.dfa.first,
+            option_at=self.dfa.option_at,
+            options=self.dfa.options,
+            token_bytes=self.tokens,
+            token_at=self.token_at,
+            state_mask_at=self.state_mask_at,
+            state_mask_keys=self.keys,
+            state_mask_values=self.values,
+            count_mask_at=self.count_at,
+            base_rows=self.base,
+            state_masks=self.state_masks,
+            count_masks=self.state_masks,
+            counted_exits=self.exits.rows,
+            wide_exits=self.wide,
+            listed=self.listed,
+            end_row=self.ends,
+            loops=self._loop,
+            loop_flags=self._loops,
+        )
 
     @contextmanager
-    def lent(self, context: "NDArray[np.int64]") -> Generator[None]:
+    def lent(self, context: Context) -> Generator[None]:
         """Context in which a kernel makes lexical states itself."""
         with self._lock, self.dfa.lock:
-            context[at.LEXICON] = address(self.dfa.records.context)
+            context.point(regexes=self.dfa.records.address)
             try:
                 yield
             finally:
-                context[at.LEXICON] = 0
+                context.point(regexes=0)
 
     def serve(self, code: int, wanted: int, arena: Arena) -> None:
         if code == at.NEED_PICTURE:
-            self.make(wanted, int(arena.context[at.WANT_BELOW]))
+            self.make(wanted, arena.context.want_below)
         elif code == at.NEED_EXITS:
             self.make_exits(wanted, arena.leads())
         elif code == at.NEED_COUNT:
@@ -264,10 +272,9 @@ class TokenMaskCache:
                 self._forsake(state_mask)
                 return
             self._used_wide = number + 1
-            row = self.wide[number]
-            row[:4], row[4] = leads.view(np.int64), root
-            row[5] = self.state_masks[state_mask, at.P_WIDE]
-            self.state_masks[state_mask, at.P_WIDE] = number
+            mask = self.state_masks[state_mask]
+            self.wide[number] = leads, root, mask["wide"]
+            mask["wide"] = number
 
     def make_counted(self, state: int) -> None:
         """Make the state mask of a state between counted items: a row for each number of items."""
@@ -276,7 +283,7 @@ class TokenMaskCache:
         with self._lock:
             if self.count_at[state]:
                 return
-            self._context[at.CURSOR] = 0
+            self._context.cursor = 0
             items = np.full(len(self.token_at) - 1, -1, np.int32)
             found = self._left
             count = self._served(lambda c: count_rows(c, state, items, found))
@@ -333,19 +340,19 @@ class TokenMaskCache:
         """Walk a subtree; return the numbers of tokens (in `_found`) and exits (in `_left`)."""
         from guideway.automaton.kernels.entry import state_mask
 
-        self._context[at.CURSOR] = 0
-        self._context[at.FEW], self._begun[:3] = _FEW, 0
+        self._context.cursor = 0
+        self._context.few, self._begun[:3] = _FEW, 0
         found, left = self._found, self._left
         code = self._served(lambda c: state_mask(c, below, state, found, left, leads))
         return code >> 32, code & 0xFFFFFFFF
 
-    def _served(self, kernel: "Callable[[NDArray[np.int64]], int]") -> int:
+    def _served(self, kernel: "Callable[[Context], int]") -> int:
         while True:
             with self.dfa.lock:
                 code = kernel(self._context)
             if code != at.NEED_LEX:
                 return code
-            self.dfa.expand(int(self._context[at.WANT]))
+            self.dfa.expand(self._context.want)
 
     def _has_room(self, rows: int, tokens: int) -> bool:
         return (
@@ -360,7 +367,7 @@ class TokenMaskCache:
         remember_state_mask(self._context, below, state, made)
         self._noted += 1
         if 2 * self._noted >= len(self.keys):
-            self.state_masks[0, at.CLOSED] = 1
+            self.state_masks["base"][0] = 1
             self.spent = True
 
     def _forsake(self, state_mask: int) -> None:
@@ -379,7 +386,7 @@ class TokenMaskCache:
     def _hang(self, fields: list[int]) -> int:
         number = self._used_state_masks
         self._used_state_masks = number + 1
-        self.state_masks[number] = fields
+        self.state_masks[number] = tuple(fields)
         return number
 
 

@@ -11,7 +11,8 @@ from weakref import WeakSet
 import numpy as np
 from numpy.typing import NDArray
 
-from guideway.automaton.kernels import layout as at
+from guideway.automaton.jit.records import Record
+from guideway.automaton.kernels.layout import Context
 from guideway.vocabulary.trie import FlatTrie
 
 
@@ -114,29 +115,29 @@ class TokenTries:
             self._at[self._free] - self._at[self._first]
         )
 
-    def describe(self, context: "NDArray[np.int64]") -> None:
-        for slot, array in (
-            (at.TRIE_BYTE, self._byte),
-            (at.TRIE_DEPTH, self._depth),
-            (at.TRIE_END, self._end),
-            (at.TRIE_AT, self._at),
-            (at.TRIE_TOKEN, self._ids),
-            (at.TRIE_ROOT, self._root),
-            (at.HOLD, self._hold),
-            (at.PART, self._part),
-            (at.HEIGHT, self._height),
-            (at.EVERY, self._every),
-        ):
-            context[slot] = address(array)
+    def describe(self, context: Context) -> None:
+        share(
+            context,
+            trie_bytes=self._byte,
+            trie_depths=self._depth,
+            trie_ends=self._end,
+            trie_at=self._at,
+            trie_tokens=self._ids,
+            trie_roots=self._root,
+            subtree_bytes=self._hold,
+            subtree_flags=self._part,
+            heights=self._height,
+            every_row=self._every,
+        )
 
-    def survey(self, context: "NDArray[np.int64]") -> None:
+    def survey(self, context: Context) -> None:
         """Summarize the subtree of each node of the vocabulary's trie; once, before any mask."""
         from guideway.automaton.kernels.entry import survey_parts
 
         survey_parts(context, np.zeros(3 * (self.deepest + 2), np.uint64))
 
     def plant(
-        self, context: "NDArray[np.int64]", firsts: "NDArray[np.int32]", most: int = MOST_NODES
+        self, context: Context, firsts: "NDArray[np.int32]", most: int = MOST_NODES
     ) -> int | None:
         """Root of the trie that merges the subtrees of these nodes, at most MOST_FIRST.
 
@@ -147,23 +148,26 @@ class TokenTries:
         with self._lock:
             return self._planted(context, firsts, most)
 
-    def _planted(
-        self, context: "NDArray[np.int64]", firsts: "NDArray[np.int32]", most: int
-    ) -> int | None:
+    def _planted(self, context: Context, firsts: "NDArray[np.int32]", most: int) -> int | None:
         from guideway.automaton.kernels.entry import merge
 
         self._segments[: len(firsts)] = firsts
-        root = context[at.TRIE_FREE] = self._free
+        root = context.trie_free = self._free
         nodes = min(self._nodes, self._free + most)
         end = merge(context, len(firsts), self._segments, self._levels, nodes, self._tokens)
         if end < 0:
             return None
         self._free = end
-        return int(root)
+        return root
 
 
 def address(array: "NDArray[Any]") -> int:
     return array.__array_interface__["data"][0]  # ctypes would trigger audit hooks
+
+
+def share(context: Record, **arrays: "NDArray[Any]") -> None:
+    """Write the addresses of arrays to the fields of a context."""
+    context.point(**{name: address(array) for name, array in arrays.items()})
 
 
 _MOST: Final = 1 << 16
@@ -189,7 +193,7 @@ class Exits:
         """Return True if a quarter of the room is used."""
         return 4 * self._used > len(self.rows)
 
-    def begin(self, context: "NDArray[np.int64]") -> None:
+    def begin(self, context: Context) -> None:
         self._context = context
 
     def planted(self, left: "NDArray[np.int32]", most: int = MOST_NODES) -> int | None:

@@ -2,40 +2,17 @@
 
 import itertools
 import random
-from collections.abc import Callable
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 
-from guideway.automaton.jit.statements import Kernels, Translation, definitions_in
-from guideway.automaton.jit.views import Inner, Word
+from guideway.automaton.jit.statements import Translation, definitions_in
+from guideway.automaton.jit.views import Word
+from written_kernels import HEAD, compiled, module_of
 
-HEAD = """
-import numpy as np
-from guideway.automaton.jit.views import *
-from guideway.automaton.jit.views import inner, once
-
-THREE = 3
-BELOW = -5
-YES = True
-"""
 EDGES = (0, 1, -1, 2, -2, 7, -8, 63, 64, 1000, -1001, (1 << 40) + 5, -(1 << 40) - 3)
-
-
-def module_of(text: str, folder: Path, name: str = "written") -> ModuleType:
-    """A module of this text, behind the usual names."""
-    path = folder / f"{name}.py"
-    path.write_text(HEAD + text)
-    spec = spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def plain(text: str) -> dict[str, Any]:
@@ -44,12 +21,6 @@ def plain(text: str) -> dict[str, Any]:
     same = "\ninner = once = lambda function: function\nfence = lambda: None\n"
     exec(HEAD + same + text, names)
     return names
-
-
-def compiled(inner: Inner) -> Callable[..., Any]:
-    """The same function as a kernel, for Python to call."""
-    kernels = Kernels(holding=[inner])
-    return kernels.loaded(kernels.machine_code())[inner.code.__name__]
 
 
 ARITHMETIC = """
@@ -208,14 +179,24 @@ def test_programs_at_random_do_what_python_does(seed: int, tmp_path: Path) -> No
 
 
 ARRAYS = """
+@record
+class Arrays(Record):
+    small: Rows[u8]
+    shorts: Rows[u16]
+    again: Rows[i32]
+    far: Rows[i64]
+    wide: Rows[u32]
+    bits: Rows[u64]
+
+
 @inner
-def arrays(context: Context, ints: WholeInts, words: Words, sets: Sets) -> int:
-    small, shorts, again = uint8s(context, 0), uint16s(context, 1), int32s(context, 2)
-    far, wide, bits = int64s(context, 3), uint32s(context, 4), uint64s(context, 5)
+def arrays(context: Arrays, ints: WholeInts, words: Words, sets: Sets) -> int:
+    small, shorts, again = context.small, context.shorts, context.again
+    far, wide, bits = context.far, context.wide, context.bits
     small[0], shorts[0], again[0] = 257, 65537, (1 << 32) - 2
     far[0] = wide[0] = -1
     fence()
-    total = small[0] + shorts[0] + again[0] + far[0] + ints.shape[0]
+    total = small[0] + shorts[0] + again[0] + far[0] + len(ints)
     wide[0] >>= 1
     small[1] -= 1
     words[0] |= np.uint32(1) << np.uint32(31)
@@ -227,38 +208,37 @@ def arrays(context: Context, ints: WholeInts, words: Words, sets: Sets) -> int:
     for index in range(2):
         different |= words[index] ^ wide[index]
     bits[0] = different
-    ints[ints.shape[0] - 1] = lowest_bit(np.int64(sets[1] & ~np.uint64(1)) & -256)
+    ints[len(ints) - 1] = lowest_bit(np.int64(sets[1] & ~np.uint64(1)) & -256)
     return total + int(np.int64(sets[0] > sets[1])) + int(words[0] < 5)
 """
 
 
 def test_arrays_keep_as_much_of_a_number_as_they_have_room_for(tmp_path: Path) -> None:
-    arrays = [
-        np.zeros(4, kind)
-        for kind in (np.uint8, np.uint16, np.int32, np.int64, np.uint32, np.uint64)
-    ]
-    small, shorts, again, far, wide, bits = arrays
-    context = np.array([array.ctypes.data for array in arrays], np.int64)
+    names = ("small", "shorts", "again", "far", "wide", "bits")
+    kinds = (np.uint8, np.uint16, np.int32, np.int64, np.uint32, np.uint64)
+    arrays = {name: np.zeros(4, kind) for name, kind in zip(names, kinds, strict=True)}
+    module = module_of(ARRAYS, tmp_path)
+    context = module.Arrays(**{name: array.ctypes.data for name, array in arrays.items()})
     ints, words, sets = np.zeros(3, np.int32), np.zeros(2, np.uint32), np.zeros(2, np.uint64)
-    kernel = compiled(module_of(ARRAYS, tmp_path).arrays)
-    assert kernel(context, ints, words, sets) == (1 + 1 - 2 - 1 + 3) + 1
-    assert (small[0], small[1], shorts[0], again[0], far[0]) == (1, 255, 1, -2, -1)
-    assert wide[0] == 0x7FFFFFFF
+    assert compiled(module.arrays)(context, ints, words, sets) == (1 + 1 - 2 - 1 + 3) + 1
+    found = [int(arrays[name][0]) for name in ("small", "shorts", "again", "far")]
+    assert (*found, arrays["small"][1]) == (1, 1, -2, -1, 255)
+    assert arrays["wide"][0] == 0x7FFFFFFF
     assert words.tolist() == [1 << 31, (1 << 32) - 17]
     assert sets.tolist() == [(1 << 63) - 1, (1 << 31) + 1]
-    assert bits[0] == ((1 << 31) ^ 0x7FFFFFFF) | ((1 << 32) - 17)
+    assert arrays["bits"][0] == ((1 << 31) ^ 0x7FFFFFFF) | ((1 << 32) - 17)
     assert ints.tolist() == [0, 0, 31]
 
 
 CALLS = """
 @inner
-def note(context: Context, number: int) -> int:
+def note(context: Numbers, number: int) -> int:
     context[0] = context[0] * 10 + number
     return number
 
 
 @inner
-def order(context: Context, a: int) -> int:
+def order(context: Numbers, a: int) -> int:
     if note(context, a) > 1 and note(context, 2) > 5 or note(context, 3) == a:
         note(context, 4)
     both = note(context, a) > 1 and note(context, 5) > 1
@@ -269,7 +249,7 @@ def order(context: Context, a: int) -> int:
 
 
 @inner
-def nothing(context: Context) -> None:
+def nothing(context: Numbers) -> None:
     if context[0] > 3:
         return
     while True:
@@ -304,7 +284,7 @@ def test_what_does_not_matter_is_not_looked_at(a: int, tmp_path: Path) -> None:
         ("return a in (abs(a), 3)", "names and constants"),
         ("return missing", "missing"),
         ("return len(a)", "'len' is not known"),
-        ("return a.shape[0]", "'a.shape[0]' is not known"),
+        ("return a.missing", "int6"),
         ("return [a][0]", "'[a]' is not known"),
         ("return a ** 2", "Pow"),
         ("with a:\n        return a", "not known to kernels"),

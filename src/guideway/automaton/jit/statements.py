@@ -8,6 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, cast, final
 
+from guideway.automaton.jit.records import kind_of
 from guideway.automaton.jit.views import (
     BOOL,
     LLVM,
@@ -49,7 +50,7 @@ class Expressions:
             ast.BoolOp: self._all_or_any,
             ast.Compare: self._comparison,
             ast.IfExp: lambda node: self._either(node)[0],
-            ast.Subscript: self._item,
+            ast.Subscript: lambda node: self._code.load(*self.place(node)),
             ast.Call: lambda node: self._called(node)[0],
         }
 
@@ -82,10 +83,14 @@ class Expressions:
         else:
             self._jump(self._code.told_as(self.value(node), BOOL), yes, no)
 
-    def place(self, node: ast.Subscript) -> tuple[Operand, str]:
-        """An array, and the address of its item."""
+    def place(self, node: ast.Subscript | ast.Attribute) -> tuple[str, str]:
+        """Kind and address of an item of an array or a field of a record."""
         array = self.value(node.value)
-        return array, self._code.place(array, self.value(node.slice))
+        if isinstance(node, ast.Attribute):
+            return self._code.field(array, node.attr)
+        if array.kind[-1] == "&":  # a table
+            array = self._code.load(*self._code.field(array, "rows"))
+        return array.item, self._code.place(array, self.value(node.slice))
 
     def _jump(self, truth: str, yes: str, no: str) -> None:
         self._code.add(f"br i1 {truth}, label %{yes}, label %{no}")
@@ -100,9 +105,11 @@ class Expressions:
         return self._number(node, self._module.get(name))
 
     def _attribute(self, node: ast.Attribute) -> Operand:
-        """A constant of another module, as in `at.NODE`."""
-        module = self._module.get(ast.unparse(node.value))
-        return self._number(node, getattr(module, node.attr, None))
+        """A field of a record, or a constant of another module, as in `at.NODE`."""
+        name = node.value.id if isinstance(node.value, ast.Name) else None
+        if name is None or name in self._kinds:
+            return self._code.load(*self.place(node))
+        return self._number(node, getattr(self._module.get(name), node.attr, None))
 
     def _number(self, node: ast.expr, value: object) -> Operand:
         if not isinstance(value, int):
@@ -202,32 +209,34 @@ class Expressions:
             for kind, slot in zip(kinds, slots, strict=True)
         ]
 
-    def _item(self, node: ast.Subscript) -> Operand:
-        if isinstance(node.value, ast.Attribute):  # array.shape[0]
-            length = self.value(node.value.value).length
-            if node.value.attr != "shape" or not length:
-                raise TypeError(f"{ast.unparse(node)!r} is not known to kernels")
-            return Operand(SIGNED, length)
-        array, place = self.place(node)
-        return self._code.item(array, place)
-
     def _called(self, node: ast.Call) -> Sequence[Operand]:
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "within":
+            return [self._within(node.func.value, *node.args)]
         name = node.func.attr if isinstance(node.func, ast.Attribute) else ast.unparse(node.func)
-        what = self._module.get(name)
+        what, arguments = self._module.get(name), [self.value(argument) for argument in node.args]
         if isinstance(what, Inner):
-            return self._result(what, [self.value(argument) for argument in node.args])
-        arguments = [self.value(argument) for argument in node.args]
-        if isinstance(what, Word):
-            return [self._said(what, arguments)]
+            return self._result(what, arguments)
+        known = isinstance(what, Word)
+        return [self._said(what, arguments) if known else self._built_in(name, arguments)]
+
+    def _built_in(self, name: str, arguments: Sequence[Operand]) -> Operand:
+        """A function of Python, or a cast of numpy."""
         if name in CASTS:
-            return [self._cast(name, arguments[0])]
+            return self._cast(name, arguments[0])
         if name in CHOSEN:
-            return [self._chosen(CHOSEN[name], arguments)]
+            return self._chosen(CHOSEN[name], arguments)
+        if name == "len" and arguments[0].length:
+            return Operand(SIGNED, arguments[0].length)
         if name == "abs":
             number = self._code.fitted(arguments[0], SIGNED)
             call = f"call i64 @llvm.abs.i64(i64 {number}, i1 false)"
-            return [Operand(SIGNED, self._code.value(call))]
+            return Operand(SIGNED, self._code.value(call))
         raise TypeError(f"{name!r} is not known to kernels")
+
+    def _within(self, declared: ast.expr, array: ast.expr, index: ast.expr) -> Operand:
+        """The record that begins at an item of an array of numbers."""
+        kind = kind_of(self._module.get(ast.unparse(declared)))
+        return Operand(kind, self._code.place(self.value(array), self.value(index)))
 
     def _result(self, inner: Inner, arguments: Sequence[Operand]) -> Sequence[Operand]:
         self.callees[inner] = None
@@ -249,11 +258,10 @@ class Expressions:
         ]
 
     def _said(self, word: Word, arguments: Sequence[Operand]) -> Operand:
-        """A view of an array, or an instruction without a Python equivalent."""
+        """An instruction without a Python equivalent."""
         code = self._code
-        if word.item:
-            address = code.item(arguments[0], code.place(*arguments))
-            return Operand(f"{word.item}*", code.value(f"inttoptr i64 {address.text} to ptr"))
+        if word.name == "exists":
+            return Operand(BOOL, code.value(f"icmp ne ptr {arguments[0].text}, null"))
         if word.name == "lowest_bit":
             bits = code.told_as(arguments[0], SET)
             return Operand(SIGNED, code.value(f"call i64 @llvm.cttz.i64(i64 {bits}, i1 true)"))
@@ -385,7 +393,7 @@ class Translation:
                 self._put(place, value)
 
     def _put(self, target: ast.expr, value: Operand) -> None:
-        if isinstance(target, ast.Subscript):
+        if isinstance(target, ast.Subscript | ast.Attribute):
             self._code.put(*self._expressions.place(target), value)
         else:
             self._set(cast("ast.Name", target).id, value)
@@ -399,13 +407,13 @@ class Translation:
 
     def _change(self, statement: ast.AugAssign) -> None:
         target = statement.target
-        if isinstance(target, ast.Subscript):
-            array, place = self._expressions.place(target)
+        if isinstance(target, ast.Subscript | ast.Attribute):
+            kind, place = self._expressions.place(target)
             value = self._expressions.value(statement.value)
-            changed = self._code.reckoned(statement.op, self._code.item(array, place), value)
-            self._code.put(array, place, changed)
+            changed = self._code.reckoned(statement.op, self._code.load(kind, place), value)
+            self._code.put(kind, place, changed)
         else:
-            before = self._expressions.value(ast.Name(cast("ast.Name", target).id))
+            before = self._expressions.value(ast.Name(target.id))
             value = self._expressions.value(statement.value)
             self._put(target, self._code.reckoned(statement.op, before, value))
 
@@ -624,7 +632,7 @@ def _door(name: str, inner: Inner, holds: bool) -> str:
     for index, kind in enumerate(inner.parameters.values()):
         lines.append(f"%a{index} = getelementptr ptr, ptr %arguments, i64 {index}")
         lines.append(f"%o{index} = load ptr, ptr %a{index}")
-        if kind.rstrip("*[]") == kind:
+        if kind[-1] not in "*]&":
             lines.append(f"%v{index} = call i64 @PyLong_AsLongLong(ptr %o{index})")
             given.append(f"i64 %v{index}")
             continue

@@ -4,10 +4,9 @@ import ast
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import FunctionType
-from typing import Annotated, Any, Final, TypeAlias, TypeVar, cast, final
+from typing import Any, Final, TypeAlias, TypeVar, cast, final, get_args, get_origin
 
-import numpy as np
-from numpy.typing import NDArray
+from guideway.automaton.jit.records import LAYOUTS, Rows, Whole, i32, i64, kind_of, u32, u64
 
 SIGNED: Final = "int64"
 SET: Final = "uint64"
@@ -41,8 +40,8 @@ _COMPARED: Final[dict[type[ast.cmpop], str]] = {
 
 
 def llvm_type(kind: str) -> str:
-    """LLVM type of a kind; for an array with its length, that of the address."""
-    return "ptr" if kind[-1] in "*]" else LLVM[kind]
+    """LLVM type of a kind; of arrays and records, that of the address."""
+    return "ptr" if kind[-1] in "*]&" else LLVM[kind]
 
 
 @final
@@ -57,7 +56,9 @@ class Operand:
 
     @property
     def item(self) -> str:
-        return self.kind.rstrip("*[]")
+        """Kind of the items of an array."""
+        name = self.kind[: -1 if self.kind[-1] == "*" else -2]
+        return f"{name}&" if name in LAYOUTS else name
 
 
 def constant(value: int) -> Operand:
@@ -185,20 +186,33 @@ class Instructions:
         return self.value(f"icmp {name} {LLVM[kind]} {texts[0]}, {texts[1]}")
 
     def place(self, array: Operand, index: Operand) -> str:
-        at = self.told_as(index, SIGNED)
-        item = ITEMS[array.item][0]
-        return self.value(f"getelementptr inbounds {item}, ptr {array.text}, i64 {at}")
+        at, item = self.told_as(index, SIGNED), array.item
+        size = ITEMS[item][0] if item in ITEMS else "ptr"
+        if item[-1] == "&":
+            size = f"[{LAYOUTS[item[:-1]].size} x i8]"
+        return self.value(f"getelementptr inbounds {size}, ptr {array.text}, i64 {at}")
 
-    def item(self, array: Operand, place: str) -> Operand:
-        name, kind, widened = ITEMS[array.item]
+    def field(self, record: Operand, name: str) -> tuple[str, str]:
+        """Kind and address of a field of a record."""
+        offset, kind = LAYOUTS[record.kind[:-1]].fields[name]
+        place = self.value(f"getelementptr inbounds i8, ptr {record.text}, i64 {offset}")
+        return kind, place
+
+    def load(self, kind: str, place: str) -> Operand:
+        """The number, array or record at an address."""
+        if kind[-1] == "&" or kind[0] == "=":
+            return Operand(kind.lstrip("="), place)
+        if kind[-1] == "*":
+            return Operand(kind, self.value(f"load ptr, ptr {place}"))
+        name, wide, widened = ITEMS[kind]
         text = self.value(f"load {name}, ptr {place}")
         if widened:
             text = self.value(f"{widened} {name} {text} to i64")
-        return Operand(kind, text)
+        return Operand(wide, text)
 
-    def put(self, array: Operand, place: str, value: Operand) -> None:
-        """Store a number in an item, truncated."""
-        name = ITEMS[array.item][0]
+    def put(self, kind: str, place: str, value: Operand) -> None:
+        """Store a number, truncated."""
+        name = ITEMS[kind][0]
         if name in ("i32", "i64"):
             text = self.told_as(value, WORD if name == "i32" else SIGNED)
         else:
@@ -209,10 +223,9 @@ class Instructions:
 @final
 @dataclass(frozen=True, slots=True)
 class Word:
-    """Name of an instruction, or a view of items whose address is in a slot."""
+    """Name of an instruction."""
 
     name: str
-    item: str = ""
 
     def __call__(self, *arguments: object) -> Any:
         raise NotImplementedError(self.name)
@@ -245,32 +258,14 @@ class Inner:
         raise NotImplementedError(self.symbol)
 
 
-Context: TypeAlias = NDArray[np.int64]
-Words: TypeAlias = NDArray[np.uint32]
-Ints: TypeAlias = NDArray[np.int32]
-Sets: TypeAlias = NDArray[np.uint64]
-Shorts: TypeAlias = NDArray[np.uint16]
-Bytes: TypeAlias = NDArray[np.uint8]
-WholeInts: TypeAlias = Annotated[Ints, "with its length"]
-WholeWords: TypeAlias = Annotated[Words, "with its length"]
-WholeNumbers: TypeAlias = Annotated[Context, "with its length"]
+Numbers: TypeAlias = Rows[i64]
+Words: TypeAlias = Rows[u32]
+Ints: TypeAlias = Rows[i32]
+Sets: TypeAlias = Rows[u64]
+WholeInts: TypeAlias = Whole[i32]
+WholeWords: TypeAlias = Whole[u32]
+WholeNumbers: TypeAlias = Whole[i64]
 F = TypeVar("F", bound=Callable[..., Any])
-_KINDS: "dict[Any, tuple[str, ...]]" = {
-    int: ("int64",),
-    bool: ("bool",),
-    None: (),
-    tuple[int, int]: ("int64",) * 2,
-    tuple[int, int, int, int]: ("int64",) * 4,
-    Context: ("int64*",),
-    Words: ("uint32*",),
-    Ints: ("int32*",),
-    Sets: ("uint64*",),
-    Shorts: ("uint16*",),
-    Bytes: ("uint8*",),
-    WholeInts: ("int32[]",),
-    WholeWords: ("uint32[]",),
-    WholeNumbers: ("int64[]",),
-}
 
 
 def inner(function: F) -> F:
@@ -285,8 +280,16 @@ def once(function: F) -> F:
 
 def _declared(function: Callable[..., Any], *, once: bool) -> Inner:
     hints = dict(cast("FunctionType", function).__annotations__)
-    results = _KINDS[hints.pop("return")]
-    return Inner(function, {name: _KINDS[hint][0] for name, hint in hints.items()}, results, once)
+    result = hints.pop("return")
+    results = (
+        get_args(result) if get_origin(result) is tuple else () if result is None else (result,)
+    )
+    kinds = {name: _kind(hint) for name, hint in hints.items()}
+    return Inner(function, kinds, tuple(_kind(part) for part in results), once)
+
+
+def _kind(hint: Any) -> str:
+    return {int: SIGNED, bool: BOOL}.get(hint) or kind_of(hint)
 
 
 # Index of the lowest set bit of a word that is not 0.
@@ -301,11 +304,5 @@ fence: "Callable[[], None]" = Word("fence")
 # released, it comes back after up to five milliseconds.
 release: "Callable[[], int]" = Word("release")
 take_again: "Callable[[int], None]" = Word("take_again")
-
-# The array at the address in a slot of the context.
-int32s: "Callable[[Context, int], Ints]" = Word("int32s", "int32")
-int64s: "Callable[[Context, int], Context]" = Word("int64s", "int64")
-uint8s: "Callable[[Context, int], Bytes]" = Word("uint8s", "uint8")
-uint16s: "Callable[[Context, int], Shorts]" = Word("uint16s", "uint16")
-uint32s: "Callable[[Context, int], Words]" = Word("uint32s", "uint32")
-uint64s: "Callable[[Context, int], Sets]" = Word("uint64s", "uint64")
+# True if an address is not 0.
+exists: "Callable[[Rows[Any]], bool]" = Word("exists")

@@ -1,7 +1,7 @@
-"""The compiled inner loops of the mask engine: flat functions over one context array.
+"""The compiled inner loops of the mask engine: flat functions over one record of arrays.
 
-    layout              slots of the context; kinds and fields of nodes; codes
-    record_layout       the same for the context of records
+    layout              the records of a constraint's automaton; kinds of nodes; codes
+    record_layout       the records of a lexer DFA
     intern, tries       hash-consing of nodes, stacks, forks, texts; tries of tokens
     records, derive     regular expressions: hash-consing, normal forms, derivatives
     lexer_states        lexical states: the state after each byte
@@ -18,7 +18,7 @@
 
 `automaton.jit` compiles them.
 
-Rules: no class, dict or list crosses the boundary; integers are int64 inside, narrower in arrays.
-Errors are negative return codes: Python serves the slot WANT and calls again. All that a kernel has
-made stays valid, so the second call goes further. Nothing here raises.
+Rules: only records, arrays and numbers cross the boundary; integers are int64 inside, narrower in
+arrays. Errors are negative return codes: Python serves what `want` tells and calls again. All that
+a kernel has made stays valid, so the second call goes further. Nothing here raises.
 """

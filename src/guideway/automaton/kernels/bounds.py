@@ -2,18 +2,16 @@
 
 from typing import Final
 
-from guideway.automaton.jit.views import Context, inner, int32s, int64s, once, uint8s
+from guideway.automaton.jit.views import exists, inner, once
 from guideway.automaton.kernels import layout as at
 from guideway.automaton.kernels.intern import node_of, pair_of
+from guideway.automaton.kernels.layout import Context
 from guideway.automaton.kernels.lexer_states import expand_wanted
-from guideway.automaton.kernels.record_layout import SPENT, STATE_RECORD
 from guideway.automaton.kernels.records import least_of
 from guideway.automaton.kernels.state_masks import is_expanded, leaves, repeats
 
 TOO_MANY: Final = 1
-_PREFERRED: Final = (
-    2  # doublings of the limit when splitting; with 7, `date-time` and maxLength 30 took 2 s
-)
+_PREFERRED: Final = 2  # doublings of the limit when splitting; 7: 2 s for date-time, maxLength 30
 
 
 @inner
@@ -22,34 +20,33 @@ def _meet(context: Context, state: int, inside: int, between: int, parent: int, 
     pair = pair_of(context, state, inside)
     if pair < 0:
         return pair
-    lengths, level = int32s(context, at.LENGTH), int(context[at.SEARCH_LEVEL])
-    place = pair * at.L_ROW
-    fresh = lengths[place + at.L_SEEN] != context[at.SEARCH]
-    if not fresh and lengths[place + at.L_LEVEL] >> 1 <= level:
+    length, level = context.lengths[pair], context.search_level
+    fresh = length.seen != context.search
+    if not fresh and length.level >> 1 <= level:
         return at.OK
-    known = lengths[place + field]
+    known = length.fewest[field]
     if known > 0:
-        lengths[place + at.L_SEEN], lengths[place + at.L_LEVEL] = context[at.SEARCH], level << 1
-        lengths[place + at.L_PARENT] = parent
+        length.seen, length.level = context.search, level << 1
+        length.parent = parent
         _end_with(context, level + known - 1, pair)
         return at.OK
     if inside != between:
-        begins = parent != 0 and int64s(context, at.PAIR)[parent] & 0xFFFFFFFF == between
-        if field == at.L_SINGLE and begins:
+        begins = parent != 0 and context.pairs[parent] & 0xFFFFFFFF == between
+        if field == at.SINGLE and begins:
             return at.OK
         left = 0
     else:
         code = leaves(context, state, between)
         if code < 0:
             return code
-        left = -1 if code > 0 else _left(context, state) if field == at.L_SINGLE else 0
-    waits = 0 if fresh else lengths[place + at.L_LEVEL] & 1
-    lengths[place + at.L_SEEN], lengths[place + at.L_PARENT] = context[at.SEARCH], parent
-    lengths[place + at.L_LEFT], lengths[place + at.L_LEVEL] = left, (level << 1) | waits
+        left = -1 if code > 0 else _left(context, state) if field == at.SINGLE else 0
+    waits = 0 if fresh else length.level & 1
+    length.seen, length.parent = context.search, parent
+    length.left, length.level = left, (level << 1) | waits
     if left < 0:
         _end_with(context, level, pair)
     elif waits:
-        context[at.SEARCH_NEXT] = min(context[at.SEARCH_NEXT], level + left)
+        context.search_next = min(context.search_next, level + left)
     else:
         _wait(context, pair)
     return at.OK
@@ -58,30 +55,30 @@ def _meet(context: Context, state: int, inside: int, between: int, parent: int, 
 @inner
 def _end_with(context: Context, characters: int, pair: int) -> None:
     """Note a text that ends at a pair, whose rest is known."""
-    if context[at.SEARCH_BEST] < 0 or characters < context[at.SEARCH_BEST]:
-        context[at.SEARCH_BEST], context[at.SEARCH_END] = characters, pair
+    if context.search_best < 0 or characters < context.search_best:
+        context.search_best, context.search_end = characters, pair
 
 
 @inner
 def _left(context: Context, state: int) -> int:
     """Lower bound of the one-byte characters left from a state, without the closing byte."""
-    if context[at.LEXICON] == 0:
+    if not exists(context.regexes):
         return 0
-    records = int64s(context, at.LEXICON)
-    return max(least_of(records, int(int32s(records, STATE_RECORD)[state])) - 1, 0)
+    regexes = context.regexes[0]
+    return max(least_of(regexes, regexes.state_records[state]) - 1, 0)
 
 
 @inner
 def _wait(context: Context, pair: int) -> None:
     """Put a pair on the list of the nearest pairs, or on that for later."""
-    lengths, place = int32s(context, at.LENGTH), pair * at.L_ROW
-    fewest = (lengths[place + at.L_LEVEL] >> 1) + lengths[place + at.L_LEFT]
-    listed = at.SEARCH_WITHIN if fewest <= context[at.SEARCH_FEWEST] else at.SEARCH_BETWEEN
-    if listed == at.SEARCH_BETWEEN:
-        context[at.SEARCH_NEXT] = min(context[at.SEARCH_NEXT], fewest)
-    lengths[place + at.L_LEVEL] |= 1
-    lengths[place + at.L_LINK] = context[listed]
-    context[listed] = pair
+    length = context.lengths[pair]
+    fewest = (length.level >> 1) + length.left
+    length.level |= 1
+    if fewest <= context.search_fewest:
+        length.link, context.search_nearest = context.search_nearest, pair
+        return
+    context.search_next = min(context.search_next, fewest)
+    length.link, context.search_later = context.search_later, pair
 
 
 @once
@@ -91,14 +88,14 @@ def options_of(context: Context, state: int) -> int:
     Not split unless SPLITTING: `a.{8}b` with maxLength 100 took 0.42 s within one mask when all 512
     sets were searched, and 0.05 s by options; `a.{24}b` did not finish.
     """
-    if context[at.SPLITTING] == 0:
+    if context.splitting == 0:
         return 0
-    option = int(int32s(context, at.LEX_OPTION_AT)[state])
+    option = context.option_at[state]
     if option == 0:
-        context[at.WANT] = state + at.OPTIONS_OF
-        if context[at.LEXICON] == 0 or not expand_wanted(context):
+        context.want = state + at.OPTIONS_OF
+        if not exists(context.regexes) or not expand_wanted(context):
             return at.NEED_LEX
-        option = int(int32s(context, at.LEX_OPTION_AT)[state])
+        option = context.option_at[state]
     return max(option, 0)
 
 
@@ -110,25 +107,25 @@ def _meet_options(
     option = options_of(context, state)
     if option <= 0:
         return option if option < 0 else _meet(context, state, inside, between, parent, field)
-    options, code = int32s(context, at.LEX_OPTION), at.OK
+    options, code = context.options, at.OK
     while options[option] != 0 and code == at.OK:
-        code = _meet(context, int(options[option]), inside, between, parent, field)
+        code = _meet(context, options[option], inside, between, parent, field)
         option += 1
     return code
 
 
 @inner
 def _go_on(context: Context, pair: int, between: int, field: int) -> int:
-    rows = int32s(context, at.LEX)
-    state = int64s(context, at.PAIR)[pair] >> 32
-    inside = int64s(context, at.PAIR)[pair] & 0xFFFFFFFF
+    rows = context.transitions
+    state = context.pairs[pair] >> 32
+    inside = context.pairs[pair] & 0xFFFFFFFF
     if not is_expanded(context, int(state)) or not is_expanded(context, int(inside)):
         return at.NEED_LEX
-    if context[at.LEXICON] != 0:
-        int64s(context, at.LEXICON)[SPENT] += 1
+    if exists(context.regexes):
+        context.regexes[0].spent += 1
     before = 0
     for byte in range(256):
-        after, within = int(rows[state * 256 + byte]), int(rows[inside * 256 + byte])
+        after, within = rows[state].after[byte], rows[inside].after[byte]
         if after > 0 and within > 0 and (after << 32) | within != before:
             before = (after << 32) | within
             code = _meet_options(context, after, within, between, pair, field)
@@ -140,25 +137,25 @@ def _go_on(context: Context, pair: int, between: int, field: int) -> int:
 @inner
 def search_text(context: Context, state: int, inside: int, between: int, field: int) -> int:
     """Find the fewest characters from a pair; TOO_MANY after BOUND_SEARCH pairs (options: * 4)."""
-    context[at.SEARCH] += 1
-    context[at.SEARCH_LEVEL] = context[at.SEARCH_BETWEEN] = context[at.SEARCH_WITHIN] = 0
-    context[at.SEARCH_BEST], context[at.SEARCH_FEWEST], context[at.SEARCH_NEXT] = -1, -1, at.ENDLESS
-    lengths, gone = int32s(context, at.LENGTH), 0
-    most = int(context[at.BOUND_SEARCH]) << (_PREFERRED * int(context[at.SPLITTING]))
+    context.search += 1
+    context.search_level = context.search_later = context.search_nearest = 0
+    context.search_best, context.search_fewest, context.search_next = -1, -1, at.ENDLESS
+    gone = 0
+    most = context.bound_search << (_PREFERRED * context.splitting)
     code = _meet_options(context, state, inside, between, 0, field)
     while code == at.OK and _is_going_on(context):
-        pair = int(context[at.SEARCH_WITHIN])
-        place = pair * at.L_ROW
-        context[at.SEARCH_WITHIN] = lengths[place + at.L_LINK]
-        level = lengths[place + at.L_LEVEL] >> 1
-        lengths[place + at.L_LEVEL] = level << 1
-        if 0 <= context[at.SEARCH_BEST] <= level + lengths[place + at.L_LEFT]:
+        pair = context.search_nearest
+        length = context.lengths[pair]
+        context.search_nearest = length.link
+        level = length.level >> 1
+        length.level = level << 1
+        if 0 <= context.search_best <= level + length.left:
             continue
         gone += 1
         if gone == most:
             return TOO_MANY
-        begins = int64s(context, at.PAIR)[pair] & 0xFFFFFFFF == between
-        context[at.SEARCH_LEVEL] = level + (1 if begins else 0)
+        begins = context.pairs[pair] & 0xFFFFFFFF == between
+        context.search_level = level + (1 if begins else 0)
         code = _go_on(context, pair, between, field)
     return code
 
@@ -166,15 +163,15 @@ def search_text(context: Context, state: int, inside: int, between: int, field: 
 @inner
 def _is_going_on(context: Context) -> bool:
     """Return True if a shorter text is possible; then SEARCH_WITHIN has a pair."""
-    links = int32s(context, at.LENGTH)
-    while context[at.SEARCH_WITHIN] == 0:
-        pair = int(context[at.SEARCH_BETWEEN])
-        if pair == 0 or 0 <= context[at.SEARCH_BEST] <= context[at.SEARCH_NEXT]:
+    links = context.lengths
+    while context.search_nearest == 0:
+        pair = context.search_later
+        if pair == 0 or 0 <= context.search_best <= context.search_next:
             return False
-        context[at.SEARCH_FEWEST], context[at.SEARCH_NEXT] = context[at.SEARCH_NEXT], at.ENDLESS
-        context[at.SEARCH_BETWEEN] = 0
+        context.search_fewest, context.search_next = context.search_next, at.ENDLESS
+        context.search_later = 0
         while pair != 0:
-            following = int(links[pair * at.L_ROW + at.L_LINK])
+            following = links[pair].link
             _wait(context, pair)
             pair = following
     return True
@@ -183,18 +180,18 @@ def _is_going_on(context: Context) -> bool:
 @inner
 def note_text(context: Context, between: int, field: int) -> None:
     """Write the lengths that a search has found, for all pairs on the path."""
-    lengths, pairs = int32s(context, at.LENGTH), int64s(context, at.PAIR)
-    pair = context[at.SEARCH_END]
-    known = int(lengths[pair * at.L_ROW + field])
-    left, steady = max(known - 1, 0), int(lengths[pair * at.L_ROW + at.L_STEADY + field])
+    lengths, pairs = context.lengths, context.pairs
+    pair = context.search_end
+    known = lengths[pair].fewest[field]
+    left, steady = max(known - 1, 0), lengths[pair].steady[field]
     while pair != 0:
-        place = pair * at.L_ROW
+        length = lengths[pair]
         inside = pairs[pair] & 0xFFFFFFFF
         if steady == 0 and inside == between and repeats(context, pairs[pair] >> 32, between):
             steady = 1
-        if lengths[place + field] == 0 or (lengths[place + field] == left + 1 and steady != 0):
-            lengths[place + field], lengths[place + at.L_STEADY + field] = left + 1, steady
-        pair = int(lengths[place + at.L_PARENT])
+        if length.fewest[field] == 0 or (length.fewest[field] == left + 1 and steady != 0):
+            length.fewest[field], length.steady[field] = left + 1, steady
+        pair = length.parent
         if pair != 0 and pairs[pair] & 0xFFFFFFFF == between:
             left += 1
 
@@ -204,36 +201,32 @@ _FURTHER: Final = 3  # doublings of BOUND_SEARCH after searches over states and 
 
 @inner
 def know_length(context: Context, pair: int, between: int, field: int) -> int:
-    lengths, pairs = int32s(context, at.LENGTH), int64s(context, at.PAIR)
-    place = pair * at.L_ROW
-    if lengths[place + field] != 0:
+    length, inside = context.lengths[pair], context.pairs[pair] & 0xFFFFFFFF
+    if length.fewest[field] != 0:
         return at.OK
-    inside = pairs[pair] & 0xFFFFFFFF
-    if field == at.L_EXACT and _is_exact(
-        context, int(lengths[place + at.L_SINGLE]), inside, between
-    ):
-        lengths[place + at.L_EXACT] = lengths[place + at.L_SINGLE]
-        lengths[place + at.L_STEADY + at.L_EXACT] = lengths[place + at.L_STEADY + at.L_SINGLE]
+    if field == at.EXACT and _is_exact(context, length.fewest[at.SINGLE], inside, between):
+        length.fewest[at.EXACT] = length.fewest[at.SINGLE]
+        length.steady[at.EXACT] = length.steady[at.SINGLE]
         return at.OK
     while True:
         code = _try_length(context, pair, between, field)
         if code != TOO_MANY:
             return code
-        context[at.BOUND_SEARCH] <<= _FURTHER * context[at.SPLITTING]
-        context[at.SPLITTING] = 1 - context[at.SPLITTING]
+        context.bound_search <<= _FURTHER * context.splitting
+        context.splitting = 1 - context.splitting
 
 
 @once
 def _is_exact(context: Context, single: int, inside: int, between: int) -> bool:
     """Return True if the length over one-byte characters is known to be the exact minimum."""
-    plainly = uint8s(context, at.LEX_FLAG)[between] & at.PLAINLY != 0
+    plainly = context.lexer_flags[between] & at.PLAINLY != 0
     return single > 0 and (plainly or single <= (2 if inside == between else 1))
 
 
 @inner
 def _try_length(context: Context, pair: int, between: int, field: int) -> int:
     """As `know_length`, or TOO_MANY; states or options are mostly few (`a.{24}b`: 2^25 and 26)."""
-    option = options_of(context, int(int64s(context, at.PAIR)[pair] >> 32))
+    option = options_of(context, context.pairs[pair] >> 32)
     if option <= 0:
         return option if option < 0 else _find_length(context, pair, between, field)
     return _know_fewest(context, pair, option, between, field)
@@ -242,19 +235,19 @@ def _try_length(context: Context, pair: int, between: int, field: int) -> int:
 @once
 def _know_fewest(context: Context, pair: int, option: int, between: int, field: int) -> int:
     """Compute the length of a pair as the minimum over its options, which other pairs share."""
-    lengths, options = int32s(context, at.LENGTH), int32s(context, at.LEX_OPTION)
-    inside, fewest, steady = int(int64s(context, at.PAIR)[pair] & 0xFFFFFFFF), at.ENDLESS, 0
+    lengths, options = context.lengths, context.options
+    inside, fewest, steady = context.pairs[pair] & 0xFFFFFFFF, at.ENDLESS, 0
     while options[option] != 0:
-        one = pair_of(context, int(options[option]), inside)
+        one = pair_of(context, options[option], inside)
         code = _find_length(context, one, between, field) if one > 0 else one
         if code != at.OK:
             return code
-        known = int(lengths[one * at.L_ROW + field])
+        known = lengths[one].fewest[field]
         if known <= fewest:
-            more = int(lengths[one * at.L_ROW + at.L_STEADY + field])
+            more = lengths[one].steady[field]
             fewest, steady = known, more if known < fewest else max(more, steady)
         option += 1
-    lengths[pair * at.L_ROW + field], lengths[pair * at.L_ROW + at.L_STEADY + field] = (
+    lengths[pair].fewest[field], lengths[pair].steady[field] = (
         fewest,
         steady,
     )
@@ -264,13 +257,13 @@ def _know_fewest(context: Context, pair: int, option: int, between: int, field: 
 @inner
 def _find_length(context: Context, pair: int, between: int, field: int) -> int:
     """Compute the length of a pair by a search that does not split it into options."""
-    lengths, found = int32s(context, at.LENGTH), int64s(context, at.PAIR)[pair]
-    if lengths[pair * at.L_ROW + field] != 0:
+    lengths, found = context.lengths, context.pairs[pair]
+    if lengths[pair].fewest[field] != 0:
         return at.OK
-    code = search_text(context, int(found >> 32), int(found & 0xFFFFFFFF), between, field)
+    code = search_text(context, found >> 32, found & 0xFFFFFFFF, between, field)
     if code == at.OK:
-        if context[at.SEARCH_BEST] < 0:
-            lengths[pair * at.L_ROW + field] = at.ENDLESS
+        if context.search_best < 0:
+            lengths[pair].fewest[field] = at.ENDLESS
         else:
             note_text(context, between, field)
     return code
@@ -280,14 +273,14 @@ def _find_length(context: Context, pair: int, between: int, field: int) -> int:
 def alive(context: Context, state: int, inside: int, between: int, low: int, high: int) -> int:
     """Return 1 if a text goes on with `low` to `high` characters (-1: unbounded), else 0."""
     pair = pair_of(context, state, inside)
-    lengths = int32s(context, at.LENGTH)
+    lengths = context.lengths
     most, fewest = high if high >= 0 else at.ENDLESS - 2, 0
-    for field in range(at.L_SINGLE, at.L_EXACT - 1, -1):
+    for field in range(at.SINGLE, at.EXACT - 1, -1):
         code = know_length(context, pair, between, field) if pair > 0 else pair
         if code < 0:
             return code
-        fewest = lengths[pair * at.L_ROW + field] - 1
-        steady = lengths[pair * at.L_ROW + at.L_STEADY + field] != 0
+        fewest = lengths[pair].fewest[field] - 1
+        steady = lengths[pair].steady[field] != 0
         if fewest <= most and (low <= fewest or steady):
             return 1
     if fewest > most:
@@ -305,9 +298,9 @@ def _alive_exactly(
     )
     if node < 0:
         return node
-    target = int32s(context, at.TARGET)[node]
+    target = context.nodes[node].target
     if target == 0:
-        context[at.WANT] = node
+        context.want = node
         return at.NEED_NODE
     return 0 if target - 1 == at.DEAD else 1
 
@@ -315,15 +308,15 @@ def _alive_exactly(
 @once
 def after_byte(context: Context, node: int, after: int, byte: int) -> int:
     """The node after a byte that leads a BOUNDED pattern to `after`; DEAD or a code."""
-    nodes = int32s(context, at.NODE)
-    low, high = int(nodes[node * 6 + 2]), int(nodes[node * 6 + 3])
-    between, inside = int(nodes[node * 6 + 4]), int(nodes[node * 6 + 5])
+    nodes = context.nodes
+    low, high = nodes[node].b, nodes[node].c
+    between, inside = nodes[node].d, nodes[node].e
     begins = inside == 0
     if begins:
         inside = between
-    within = int(int32s(context, at.LEX)[inside * 256 + byte])
+    within = context.transitions[inside].after[byte]
     if within == 0:
-        context[at.WANT] = inside
+        context.want = inside
         return at.NEED_LEX
     if within < 0:
         return at.DEAD if low > 0 else node_of(context, at.LEXEME, after, 0, 0, 0, 0)

@@ -5,11 +5,12 @@ A configuration is a node that reads next and the stack below it.
 
 import numpy as np
 
-from guideway.automaton.jit.views import Context, Sets, inner, int32s, int64s, once, uint8s, uint64s
+from guideway.automaton.jit.views import Sets, inner, once
 from guideway.automaton.kernels import layout as at
 from guideway.automaton.kernels.bounds import after_byte
 from guideway.automaton.kernels.intern import first_visit, node_of, stack_of, text_of
 from guideway.automaton.kernels.lalr import told_apart
+from guideway.automaton.kernels.layout import Context
 from guideway.automaton.kernels.lexer_closure import (
     expand_line,
     expand_scan,
@@ -21,7 +22,6 @@ from guideway.automaton.kernels.object_keys import (
     any_may_come,
     frame_after_name,
     frame_after_other,
-    frame_field,
     frame_of_class,
     has_extra,
     key_after,
@@ -29,8 +29,7 @@ from guideway.automaton.kernels.object_keys import (
     key_ends,
     may_come,
     may_end,
-    name_field,
-    object_field,
+    name_of,
     some_left,
 )
 from guideway.automaton.kernels.shared_closures import (
@@ -58,24 +57,24 @@ def close(context: Context, node: int, stack: int) -> int:
 @inner
 def close_pushed(context: Context) -> int:
     code = at.OK
-    scratch, nodes = int64s(context, at.SCRATCH), int32s(context, at.NODE)
-    while code == at.OK and context[at.TODO] > 0:
-        context[at.TODO] -= 1
-        config = int(scratch[context[at.WORK_ROOM] + context[at.TODO]])
+    scratch, nodes = context.work.configs, context.nodes
+    while code == at.OK and context.todo > 0:
+        context.todo -= 1
+        config = scratch[context.work.room + context.todo]
         if first_visit(context, config):
             node, guards = config >> 32, 0
-            if nodes[node * 6] == at.GUARDED:
-                node, guards = int(nodes[node * 6 + 1]), int(nodes[node * 6 + 2])
-            context[at.GUARDING] = guards
+            if nodes[node].kind == at.GUARDED:
+                node, guards = nodes[node].a, nodes[node].b
+            context.guarding = guards
             code = _expand(context, node, config & 0xFFFFFFFF)
-    context[at.GUARDING] = 0
+    context.guarding = 0
     return code
 
 
 @once
 def _expand(context: Context, node: int, stack: int) -> int:  # noqa: PLR0911  one arm for each kind
-    nodes = int32s(context, at.NODE)
-    kind, a, b = nodes[node * 6], int(nodes[node * 6 + 1]), int(nodes[node * 6 + 2])
+    nodes = context.nodes
+    kind, a, b = nodes[node].kind, nodes[node].a, nodes[node].b
     if kind == at.NIL:
         return _pop(context, stack)
     if kind == at.SEQUENCE:
@@ -87,7 +86,7 @@ def _expand(context: Context, node: int, stack: int) -> int:  # noqa: PLR0911  o
     if kind in (at.LITERAL, at.MEMBER):
         return found(context, node, stack)
     if kind == at.KEY:
-        return _lexeme(context, node, int(nodes[node * 6 + 4]), at.NIL, stack)
+        return _lexeme(context, node, nodes[node].d, at.NIL, stack)
     if kind == at.COUNTED:
         return _counted(context, node, stack)
     if kind == at.CHOICE:
@@ -116,16 +115,16 @@ def _expand_rare(context: Context, kind: int, node: int, frame: int, stack: int)
     if kind in (at.AHEAD, at.STOP):
         return _look(context, kind, node, stack)
     if kind == at.DOUBT:
-        context[at.DOUBTFUL] |= 1
+        context.doubtful |= 1
     return at.OK
 
 
 @once
 def _enter_translated(context: Context, node: int, stack: int) -> int:
     """Expand a node that Python translates; see TARGET."""
-    target = int(int32s(context, at.TARGET)[node]) - 1
+    target = context.nodes[node].target - 1
     if target < 0:
-        context[at.WANT] = node
+        context.want = node
         return at.NEED_NODE
     if is_shared(context, node):
         return enter(context, node, target, stack)
@@ -135,43 +134,43 @@ def _enter_translated(context: Context, node: int, stack: int) -> int:
 @once
 def _look(context: Context, kind: int, node: int, stack: int) -> int:
     """Add a guard (AHEAD), or end the guards of a level (STOP)."""
-    nodes, guards = int32s(context, at.NODE), int(context[at.GUARDING])
+    nodes, guards = context.nodes, context.guarding
     if kind == at.AHEAD:
-        state, level = int(nodes[node * 6 + 1]), int(nodes[node * 6 + 2])
+        state, level = nodes[node].a, nodes[node].b
         guards = with_guard(context, guards, state, level)
     else:
-        guards = guards_behind(context, guards, int(nodes[node * 6 + 1]))
+        guards = guards_behind(context, guards, nodes[node].a)
     if guards < 0:
         return at.OK if guards == GONE else guards
-    context[at.GUARDING] = guards
+    context.guarding = guards
     return push(context, at.NIL, stack)
 
 
 @inner
 def _pop(context: Context, stack: int) -> int:
     if stack == 0:
-        if context[at.GUARDING] != 0:
-            code = guards_behind(context, int(context[at.GUARDING]), -1)
+        if context.guarding != 0:
+            code = guards_behind(context, context.guarding, -1)
             if code < 0:
                 return at.OK if code == GONE else code
-        context[at.ACCEPT] = 1
+        context.accept = 1
         return at.OK
-    top = int64s(context, at.STACK)[stack]
+    top = context.stacks[stack]
     return push(context, top >> 32, top & 0xFFFFFFFF)
 
 
 @inner
 def _forked(context: Context, node: int) -> int:
-    nodes = int32s(context, at.NODE)
-    code, rest = _pop(context, int(nodes[node * 6 + 1])), int(nodes[node * 6 + 2])
+    nodes = context.nodes
+    code, rest = _pop(context, nodes[node].a), nodes[node].b
     return push(context, rest, 0) if code == at.OK and rest != at.NIL else code
 
 
 @inner
 def _choice(context: Context, start: int, count: int, stack: int) -> int:
-    edges = int32s(context, at.EDGE)
+    edges = context.edges
     for option in range(start, start + count):
-        code = push(context, int(edges[option]), stack)
+        code = push(context, edges[option], stack)
         if code < 0:
             return code
     return at.OK
@@ -182,9 +181,9 @@ def _lexeme(context: Context, node: int, state: int, after: int, stack: int) -> 
     """Keep a lexical state that reads on; if it accepts, go on with `after`."""
     if not is_expanded(context, state):
         return at.NEED_LEX
-    flags = uint8s(context, at.LEX_FLAG)[state]
+    flags = context.lexer_flags[state]
     if flags & at.DOUBTS:
-        context[at.DOUBTFUL] |= 1
+        context.doubtful |= 1
         return at.OK
     if flags & at.GOES_ON:
         code = found(context, node, stack)
@@ -196,11 +195,11 @@ def _lexeme(context: Context, node: int, state: int, after: int, stack: int) -> 
 @inner
 def _counted(context: Context, node: int, stack: int) -> int:
     """Between items, leave if enough have come; read on if more may come."""
-    nodes = int32s(context, at.NODE)
-    state, low, high = nodes[node * 6 + 1], nodes[node * 6 + 2], nodes[node * 6 + 3]
+    nodes = context.nodes
+    state, low, high = nodes[node].a, nodes[node].b, nodes[node].c
     if not is_expanded(context, state):
         return at.NEED_LEX
-    between = state == nodes[node * 6 + 4]
+    between = state == nodes[node].d
     if between and low == 0:
         code = push(context, at.NIL, stack)
         if code < 0:
@@ -210,13 +209,13 @@ def _counted(context: Context, node: int, stack: int) -> int:
 
 @inner
 def _capture(context: Context, node: int, stack: int) -> int:
-    nodes = int32s(context, at.NODE)
-    state, text, what = nodes[node * 6 + 1], nodes[node * 6 + 2], nodes[node * 6 + 3]
-    if context[at.BLUR] != 0 and text != at.UNKNOWN_TEXT:
+    nodes = context.nodes
+    state, text, what = nodes[node].a, nodes[node].b, nodes[node].c
+    if context.blur != 0 and text != at.UNKNOWN_TEXT:
         node = node_of(context, at.CAPTURE, state, at.UNKNOWN_TEXT, what, 0, 0)
         return push(context, node, stack) if node >= 0 else node
     after = at.NIL
-    if uint8s(context, at.LEX_FLAG)[state] & at.ACCEPTS:
+    if context.lexer_flags[state] & at.ACCEPTS:
         after = node_of(context, at.RESUME, what, text, 0, 0, 0)
         if after < 0:
             return after
@@ -226,10 +225,10 @@ def _capture(context: Context, node: int, stack: int) -> int:
 @inner
 def _words(context: Context, node: int, stack: int) -> int:
     """Read on in a key trie; if a name ends here, go on with the stack."""
-    nodes = int32s(context, at.NODE)
-    thing, trie = int(nodes[node * 6 + 1]), int(nodes[node * 6 + 2])
+    nodes = context.nodes
+    thing, trie = nodes[node].a, nodes[node].b
     code = push(context, at.NIL, stack) if key_ends(context, thing, trie) >= 0 else at.OK
-    if code == at.OK and int32s(context, at.KEYS)[trie * 6 + at.K_CHILDREN] > 0:
+    if code == at.OK and context.key_nodes[trie].children > 0:
         code = found(context, node, stack)
     return code
 
@@ -237,10 +236,10 @@ def _words(context: Context, node: int, stack: int) -> int:
 @inner
 def _mark(context: Context, what: int, stack: int) -> int:
     """End a capture: the rest depends on the captured text."""
-    if context[at.BLUR] == 0 and context[at.MARK_TEXT] == 0:
-        context[at.DOUBTFUL] |= at.MARKED
+    if context.blur == 0 and context.mark_text == 0:
+        context.doubtful |= at.MARKED
         return at.OK
-    text = at.UNKNOWN_TEXT if context[at.BLUR] != 0 else context[at.MARK_TEXT] - 1
+    text = at.UNKNOWN_TEXT if context.blur != 0 else context.mark_text - 1
     after = node_of(context, at.RESUME, what, text, 0, 0, 0)
     return push(context, after, stack) if after >= 0 else after
 
@@ -248,41 +247,37 @@ def _mark(context: Context, what: int, stack: int) -> int:
 @inner
 def _has_next(context: Context, frame: int) -> bool:
     """Return True if another member may come, classes aside."""
-    names = object_field(context, frame_field(context, frame, 0), at.O_NAMES)
-    return frame_field(context, frame, 5) != 0 or any_may_come(context, frame, 0, names)
+    names = context.objects[context.frames[frame].thing].name_count
+    return context.frames[frame].others != 0 or any_may_come(context, frame, 0, names)
 
 
 @inner
 def _counts(context: Context, thing: int) -> int:
     """O_COUNTS of an array of different strings, else 0."""
-    return (
-        object_field(context, thing, at.O_COUNTS)
-        if object_field(context, thing, at.O_CLASSES) == 0
-        else 0
-    )
+    return context.objects[thing].class_or_counts if context.objects[thing].class_count == 0 else 0
 
 
 @inner
 def _has_come(context: Context, frame: int, count: int) -> bool:
-    extras = frame_field(context, frame, 2)
+    extras = context.frames[frame].extras
     while extras != 0 and count > 0:
-        extras, count = int64s(context, at.EXTRA)[extras] & 0xFFFFFFFF, count - 1
+        extras, count = context.extras[extras] & 0xFFFFFFFF, count - 1
     return count <= 0
 
 
 @inner
 def _next(context: Context, frame: int) -> int:
     """The node of another member, DEAD if none may come."""
-    thing = frame_field(context, frame, 0)
-    if object_field(context, thing, at.O_CLASSES) != 0:
+    thing = context.frames[frame].thing
+    if context.objects[thing].class_count != 0:
         return node_of(context, at.MEMBERS, frame, 0, 0, 0, 0)
     most = _counts(context, thing) >> 16
     full = most > 0 and _has_come(context, frame, most - 1)
     if full or not _has_next(context, frame):
         return at.DEAD
-    left = some_left(context, frame, 0, object_field(context, thing, at.O_START), 0)
+    left = some_left(context, frame, 0, context.objects[thing].start, 0)
     if left == IN_DOUBT:
-        context[at.DOUBTFUL] |= 1
+        context.doubtful |= 1
         return at.DEAD
     return node_of(context, at.MEMBER, frame, 0, 0, 0, 0) if left > 0 else left
 
@@ -290,11 +285,11 @@ def _next(context: Context, frame: int) -> int:
 @once
 def _members(context: Context, frame: int, stack: int) -> int:
     """Push MEMBER for the names and for each class of undeclared keys."""
-    thing, code = frame_field(context, frame, 0), at.OK
+    thing, code = context.frames[frame].thing, at.OK
     if _has_next(context, frame):
         code = _member(context, frame, stack)
-    first = object_field(context, thing, at.O_CLASS)
-    for row in range(first, first + object_field(context, thing, at.O_CLASSES)):
+    first = context.objects[thing].class_or_counts
+    for row in range(first, first + context.objects[thing].class_count):
         if code == at.OK:
             code = _member(context, frame_of_class(context, frame, row), stack)
     return code
@@ -308,7 +303,7 @@ def _member(context: Context, frame: int, stack: int) -> int:
 
 @inner
 def _opened(context: Context, frame: int, stack: int) -> int:
-    if frame_field(context, frame, 3) == 0:
+    if context.frames[frame].missing == 0:
         code = push(context, at.CLOSE_BRACE, stack)
         if code < 0:
             return code
@@ -318,82 +313,81 @@ def _opened(context: Context, frame: int, stack: int) -> int:
 
 @inner
 def _after_member(context: Context, frame: int, stack: int) -> int:
-    thing = frame_field(context, frame, 0)
+    thing = context.frames[frame].thing
     counts = _counts(context, thing)
-    if frame_field(context, frame, 3) == 0 and _has_come(context, frame, counts & 0xFFFF):
-        code = push(context, object_field(context, thing, at.O_CLOSING), stack)
+    if context.frames[frame].missing == 0 and _has_come(context, frame, counts & 0xFFFF):
+        code = push(context, context.objects[thing].closing, stack)
         if code < 0:
             return code
     member = _next(context, frame)
     if member <= at.DEAD:
         return member
-    return push_under(context, object_field(context, thing, at.O_COMMA), member, stack)
+    return push_under(context, context.objects[thing].comma, member, stack)
 
 
 @inner
 def leads_of_found(context: Context) -> None:
     """Write to LEADS the bytes that may follow; all of them if DOUBTFUL."""
-    leads, found_ = uint64s(context, at.LEADS), int64s(context, at.SCRATCH)
+    leads, found_ = context.leads, context.work.configs
     for word in range(4):
-        leads[word] = ~np.uint64(0) if context[at.DOUBTFUL] != 0 else np.uint64(0)
-    for index in range(context[at.FOUND]):
-        add_leads(context, leads, 0, found_[index] >> 32)
+        leads[word] = ~np.uint64(0) if context.doubtful != 0 else np.uint64(0)
+    for index in range(context.found):
+        add_leads(context, leads, found_[index] >> 32)
 
 
 @inner
-def add_leads(context: Context, leads: Sets, place: int, node: int) -> None:
-    """Add the bytes that a node reads to the set at `place`."""
-    nodes, lexical, start = int32s(context, at.NODE), uint64s(context, at.LEX_FIRST), node * 6
-    if nodes[start] == at.GUARDED:
-        start = nodes[start + 1] * 6
-    kind = nodes[start]
+def add_leads(context: Context, leads: Sets, node: int) -> None:
+    """Add the bytes that a node reads to a set."""
+    one = context.nodes[node]
+    if one.kind == at.GUARDED:
+        one = context.nodes[one.a]
+    kind = one.kind
     if kind in (at.TOOK, at.APART):
         return
     if kind == at.LEXER:
-        first = uint64s(context, at.FIRST)
+        first = context.macros[one.a].leads
         for word in range(4):
-            leads[place + word] |= first[nodes[start + 1] * 4 + word]
+            leads[word] |= first[word]
     elif kind in (at.LITERAL, at.MEMBER):
-        byte = (
-            at.QUOTE_BYTE if kind == at.MEMBER else int(uint8s(context, at.POOL)[nodes[start + 1]])
-        )
-        leads[place + (byte >> 6)] |= np.uint64(1) << np.uint64(byte & 63)
+        _add_lead(leads, at.QUOTE_BYTE if kind == at.MEMBER else context.pool[one.a])
     elif kind == at.WORDS:
-        keys, trie = int32s(context, at.KEYS), nodes[start + 2] * 6
-        for child in range(
-            keys[trie + at.K_CHILD], keys[trie + at.K_CHILD] + keys[trie + at.K_CHILDREN]
-        ):
-            byte = int(keys[child * 6 + at.K_BYTE])
-            leads[place + (byte >> 6)] |= np.uint64(1) << np.uint64(byte & 63)
+        key = context.key_nodes[one.b]
+        for child in range(key.child, key.child + key.children):
+            _add_lead(leads, context.key_nodes[child].byte)
     else:
-        state = int(nodes[start + 4] if kind == at.KEY else nodes[start + 1])
+        lexical = context.lexer_leads[one.d if kind == at.KEY else one.a].words
         for word in range(4):
-            leads[place + word] |= lexical[state * 4 + word]
+            leads[word] |= lexical[word]
+
+
+@inner
+def _add_lead(leads: Sets, byte: int) -> None:
+    leads[byte >> 6] |= np.uint64(1) << np.uint64(byte & 63)
 
 
 @inner
 def step_config(context: Context, node: int, stack: int, byte: int) -> int:
     """Add the closure of a configuration after one byte."""
-    nodes, guards = int32s(context, at.NODE), 0
+    nodes, guards = context.nodes, 0
     if leaves_lexer(context, node):
         return at.OK
-    if nodes[node * 6] == at.GUARDED:
-        guards = guards_after(context, int(nodes[node * 6 + 2]), byte)
+    if nodes[node].kind == at.GUARDED:
+        guards = guards_after(context, nodes[node].b, byte)
         if guards < 0:
             return at.OK if guards == GONE else guards
-        node = int(nodes[node * 6 + 1])
-    context[at.GUARDING] = guards
+        node = nodes[node].a
+    context.guarding = guards
     return _step_config(context, node, stack, byte)
 
 
 @once
 def _step_config(context: Context, node: int, stack: int, byte: int) -> int:  # noqa: PLR0911  one arm for each kind
-    nodes = int32s(context, at.NODE)
-    kind, a, b = nodes[node * 6], int(nodes[node * 6 + 1]), int(nodes[node * 6 + 2])
+    nodes = context.nodes
+    kind, a, b = nodes[node].kind, nodes[node].a, nodes[node].b
     if kind == at.LITERAL:
-        if uint8s(context, at.POOL)[a] != byte:
+        if context.pool[a] != byte:
             return at.OK
-        after = int(nodes[node * 6 + 3])
+        after = nodes[node].c
         if b > 1:
             after = node_of(context, at.LITERAL, a + 1, b - 1, after, 0, 0)
         return close(context, after, stack) if after >= 0 else after
@@ -408,18 +402,18 @@ def _step_config(context: Context, node: int, stack: int, byte: int) -> int:  # 
     if kind == at.LEXER:
         code = step_lexer(context, node, stack, byte)
         return close_pushed(context) if code == at.OK else code
-    state = int(int32s(context, at.LEX)[a * 256 + byte])
+    state = context.transitions[a].after[byte]
     if state < 0:
         return at.OK
     if state == 0:
-        context[at.WANT] = a
+        context.want = a
         return at.NEED_LEX
     return _step_lexical(context, node, state, stack, byte)
 
 
 @once
 def _step_lexical(context: Context, node: int, state: int, stack: int, byte: int) -> int:
-    kind = int32s(context, at.NODE)[node * 6]
+    kind = context.nodes[node].kind
     if kind == at.CAPTURE:
         return _step_capture(context, node, state, stack, byte)
     if kind == at.COUNTED:
@@ -435,9 +429,9 @@ def _step_lexical(context: Context, node: int, state: int, stack: int, byte: int
 
 @once
 def _step_counted(context: Context, node: int, state: int, stack: int) -> int:
-    nodes = int32s(context, at.NODE)
-    before, low = nodes[node * 6 + 1], nodes[node * 6 + 2]
-    high, between = nodes[node * 6 + 3], nodes[node * 6 + 4]
+    nodes = context.nodes
+    before, low = nodes[node].a, nodes[node].b
+    high, between = nodes[node].c, nodes[node].d
     if before == between and high == 0:
         return at.OK
     if state == between:
@@ -448,23 +442,23 @@ def _step_counted(context: Context, node: int, state: int, stack: int) -> int:
 
 @once
 def _step_line(context: Context, node: int, state: int, stack: int, byte: int) -> int:
-    nodes = int32s(context, at.NODE)
-    columns, tab = int(nodes[node * 6 + 2]), int(nodes[node * 6 + 4])
+    nodes = context.nodes
+    columns, tab = nodes[node].b, nodes[node].d
     if byte == at.NEWLINE_BYTE:
         columns = 0
     elif columns >= 0 and byte in (at.BLANK_BYTE, at.TAB_BYTE):
         columns = told_apart(context, stack, columns + (1 if byte == at.BLANK_BYTE else tab))
         if columns < 0:
             return columns
-    following, free = int(nodes[node * 6 + 3]), int(nodes[node * 6 + 5])
+    following, free = nodes[node].c, nodes[node].e
     after = node_of(context, at.LINE, state, columns, following, tab, free)
     return close(context, after, stack) if after >= 0 else after
 
 
 @once
 def _step_capture(context: Context, node: int, state: int, stack: int, byte: int) -> int:
-    nodes = int32s(context, at.NODE)
-    text, what = int(nodes[node * 6 + 2]), nodes[node * 6 + 3]
+    nodes = context.nodes
+    text, what = nodes[node].b, nodes[node].c
     if text != at.UNKNOWN_TEXT:
         text = text_of(context, text, byte)
         if text < 0:
@@ -475,16 +469,16 @@ def _step_capture(context: Context, node: int, state: int, stack: int, byte: int
 
 @inner
 def _step_member(context: Context, frame: int, stack: int) -> int:
-    thing = frame_field(context, frame, 0)
-    start, keys = object_field(context, thing, at.O_START), object_field(context, thing, at.O_KEYS)
+    thing = context.frames[frame].thing
+    start, keys = context.objects[thing].start, context.objects[thing].keys
     key = node_of(context, at.KEY, frame, keys, 0, start, 0)
     return close(context, key, stack) if key >= 0 else key
 
 
 @once
 def _step_key(context: Context, key: int, stack: int, byte: int) -> int:
-    nodes = int32s(context, at.NODE)
-    if byte == at.QUOTE_BYTE and nodes[key * 6 + 5] == 0:
+    nodes = context.nodes
+    if byte == at.QUOTE_BYTE and nodes[key].e == 0:
         return _end_key(context, key, stack)
     after = key_after(context, key, byte)
     return close(context, after, stack) if after > 0 else after
@@ -493,32 +487,32 @@ def _step_key(context: Context, key: int, stack: int, byte: int) -> int:
 @once
 def _end_key(context: Context, key: int, stack: int) -> int:
     """Read the closing quote of a key, and go on with its value if the name is allowed."""
-    nodes = int32s(context, at.NODE)
-    frame, trie, text = int(nodes[key * 6 + 1]), nodes[key * 6 + 2], int(nodes[key * 6 + 3])
-    thing = frame_field(context, frame, 0)
+    nodes = context.nodes
+    frame, trie, text = nodes[key].a, nodes[key].b, nodes[key].c
+    thing = context.frames[frame].thing
     rank = key_ends(context, thing, trie) if trie >= 0 else -1
     if rank >= 0:
         if not may_come(context, frame, rank):
             return at.OK
-        value = name_field(context, thing, rank, at.N_VALUE)
+        value = name_of(context, thing, rank).value
         return value_follows(context, thing, value, frame_after_name(context, frame, rank), stack)
-    ends = may_end(context, int(nodes[key * 6 + 4])) if frame_field(context, frame, 5) != 0 else 0
+    ends = may_end(context, nodes[key].d) if context.frames[frame].others != 0 else 0
     if ends <= 0:
         return ends
-    extras = frame_field(context, frame, 2)
+    extras = context.frames[frame].extras
     if has_extra(context, extras, text):
         return at.OK
     if has_extra(context, extras, at.UNKNOWN_TEXT):
-        context[at.DOUBTFUL] |= 1
+        context.doubtful |= 1
         return at.OK
-    value = object_field(context, thing, at.O_OTHER)
+    value = context.objects[thing].other
     return value_follows(context, thing, value, frame_after_other(context, frame, text), stack)
 
 
 @inner
 def value_follows(context: Context, thing: int, value: int, frame: int, stack: int) -> int:
     """Add the closure of a colon, a value, and the rest of the object."""
-    if object_field(context, thing, at.O_BARE) != 0:
+    if context.objects[thing].bare != 0:
         return close(context, value, stack)
     if frame < 0:
         return frame
@@ -529,4 +523,4 @@ def value_follows(context: Context, thing: int, value: int, frame: int, stack: i
     if stack < 0:
         return stack
     stack = stack_of(context, value, stack)
-    return close(context, object_field(context, thing, at.O_COLON), stack) if stack >= 0 else stack
+    return close(context, context.objects[thing].colon, stack) if stack >= 0 else stack

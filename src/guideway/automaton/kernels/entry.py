@@ -4,15 +4,14 @@ from pathlib import Path
 from typing import Final
 
 from guideway.automaton.jit.cache import kept
+from guideway.automaton.jit.records import Whole
 from guideway.automaton.jit.statements import Kernels
 from guideway.automaton.jit.views import (
-    Context,
     Sets,
     WholeInts,
     WholeNumbers,
     WholeWords,
     inner,
-    int32s,
     once,
     release,
     take_again,
@@ -29,17 +28,16 @@ from guideway.automaton.kernels.intern import (
     remember_step,
     text_of,
 )
+from guideway.automaton.kernels.layout import Context, Step
 from guideway.automaton.kernels.lexer_states import expand_wanted, explore, split_state, write
 from guideway.automaton.kernels.macro_states import finish, read_each, read_one, search
 from guideway.automaton.kernels.object_keys import build_keys, first_frame, rehash_frames
 from guideway.automaton.kernels.record_layout import (
-    EFFORT,
     NUMBER,
     REHASH_RECORDS,
     SPLIT,
-    TOP,
-    WANT,
     WRITE,
+    RegexContext,
 )
 from guideway.automaton.kernels.records import rehash, state_of
 from guideway.automaton.kernels.shared_closures import begin
@@ -66,7 +64,7 @@ def _enter(context: Context, node: int) -> int:
 def _takes_long(context: Context, what: int, macro: int) -> bool:
     """Return True if the GIL is to be released; most masks take less than handing it over."""
     if what == at.FILL:
-        return int(int32s(context, at.MACRO)[macro * 4 + 1]) > _FEW
+        return context.macros[macro].count > _FEW
     return what == at.JUDGE
 
 
@@ -83,7 +81,7 @@ def run(context: Context, what: int, a: int, b: int, row: WholeWords, spare: Who
     JUDGE a b: find the verdict of place a with a search of at most b places; 1 if still unknown.
     """
     if what == at.FILL and b != 0:
-        context[at.PENDING] = 0
+        context.pending = 0
     lock = release() if _takes_long(context, what, a) else 0
     code = at.NEED_STEP
     while code in (at.NEED_LEXER, at.NEED_STEP, at.NEED_OUTLOOK):
@@ -120,22 +118,24 @@ def state_mask(
 
 
 @inner
-def rehash_steps(context: Context, keys: WholeNumbers, values: WholeInts) -> None:
+def rehash_steps(context: Context, steps: Whole[Step]) -> None:
     """Copy the steps of a smaller memo to the present, empty one."""
-    for place in range(keys.shape[0]):
-        if keys[place] != 0:
-            remember_step(context, int(keys[place]), int(values[place]))
+    for place in range(len(steps)):
+        if steps[place].key != 0:
+            remember_step(context, steps[place].key, steps[place].macro)
 
 
 @inner
-def lexemes(context: Context, what: int, a: int, program: WholeNumbers, made: WholeNumbers) -> int:
+def lexemes(
+    context: RegexContext, what: int, a: int, program: WholeNumbers, made: WholeNumbers
+) -> int:
     """Run one operation on the records of a lexer DFA; -1 if WANT has no room.
 
     WRITE: the expressions of a program. NUMBER a: the lexical state of record a. EXPAND a: the row
     of state a. SPLIT a: its options. IS_CODE a: record a is a prefix code. IS_ALIVE a: it has a
     text. IS_OPEN a, IS_SMALL a: see `automaton.lexer_dfa`.
     """
-    context[TOP] = context[EFFORT] = context[WANT] = 0
+    context.listed.used = context.effort.used = context.want = 0
     found = 0
     if what == WRITE:
         write(context, program, made)
@@ -147,7 +147,7 @@ def lexemes(context: Context, what: int, a: int, program: WholeNumbers, made: Wh
         split_state(context, a)
     else:
         found = explore(context, what, a)
-    return found if context[WANT] == 0 else -1
+    return found if context.want == 0 else -1
 
 
 _kernels = Kernels(

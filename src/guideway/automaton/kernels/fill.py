@@ -13,21 +13,11 @@ from typing import Final
 
 import numpy as np
 
-from guideway.automaton.jit.views import (
-    Context,
-    Words,
-    inner,
-    int32s,
-    int64s,
-    once,
-    uint8s,
-    uint16s,
-    uint32s,
-    uint64s,
-)
+from guideway.automaton.jit.views import Words, inner, once
 from guideway.automaton.kernels import layout as at
 from guideway.automaton.kernels.closure import close, value_follows
 from guideway.automaton.kernels.intern import full, lexer_mask_of, macro_of, node_of
+from guideway.automaton.kernels.layout import Context, Exit, LexerMask
 from guideway.automaton.kernels.lexer_closure import (
     bare_node,
     leaves_lexer,
@@ -41,7 +31,7 @@ from guideway.automaton.kernels.macro_states import (
     settle_found,
     step,
 )
-from guideway.automaton.kernels.object_keys import frame_after_other, frame_field, object_field
+from guideway.automaton.kernels.object_keys import frame_after_other
 from guideway.automaton.kernels.shared_closures import begin
 from guideway.automaton.kernels.state_masks import is_lead, state_mask_of
 from guideway.automaton.kernels.token_rows import (
@@ -72,7 +62,7 @@ _FEW_TOKENS: Final = 2048  # tokens that are listed as ranges; more become a row
 def learn(context: Context, code: int) -> int:
     if code != at.NEED_OUTLOOK:
         return learn_lexer(context, code)
-    return _make_lexer_mask(context, int(context[at.WANT]), int(context[at.WANT_BELOW]))
+    return _make_lexer_mask(context, context.want, context.want_below)
 
 
 @once
@@ -81,40 +71,40 @@ def _make_lexer_mask(context: Context, macro: int, below: int) -> int:
     number = lexer_mask_of(context, below, macro)
     if number < 0:
         return number
-    context[at.LEAVINGS] = 0
+    context.leavings.used = 0
     ranges, groups = _walked_lexer_mask(context, macro, below)
     if ranges < 0:
         return ranges
-    lexer_masks, start = int32s(context, at.OUTLOOK_AT), int(context[at.SEEN_LISTED])
+    start = context.listing.used
     used = _packed(context, start, ranges)
     if used < 0:
         return used
     last = _write_exits(context, start + used, groups)
     if last < 0:
         return last
-    place = number * 4
-    lexer_masks[place + at.S_TOKENS], lexer_masks[place + at.S_EXITS] = start, start + used
-    lexer_masks[place + at.S_RANGES] = ranges if used == 2 * ranges else at.WHOLE_ROW
-    lexer_masks[place + at.S_KNOWN] = 1
-    context[at.SEEN_LISTED] = last
+    mask = context.lexer_masks[number]
+    mask.tokens, mask.exits = start, start + used
+    mask.ranges = ranges if used == 2 * ranges else at.WHOLE_ROW
+    mask.known = 1
+    context.listing.used = last
     return at.OK
 
 
 @inner
 def _walked_lexer_mask(context: Context, macro: int, below: int) -> tuple[int, int]:
-    """Write ranges after SEEN_LISTED and exits to LEFT_AT; return their numbers, or a code."""
-    depths = uint16s(context, at.TRIE_DEPTH)
-    bytes_ = uint8s(context, at.TRIE_BYTE)
-    ends = int32s(context, at.TRIE_END)
-    macros, node, last = int32s(context, at.WALK), below + 1, int(ends[below])
+    """Write ranges after `listing` and exits to `leavings`; return their numbers, or a code."""
+    depths = context.trie_depths
+    bytes_ = context.trie_bytes
+    ends = context.trie_ends
+    macros, node, last = context.walk, below + 1, ends[below]
     ranges, groups = 0, 0
     macros[depths[below]] = macro
     while node < last:
-        after = step(context, int(macros[depths[node] - 1]), int(bytes_[node]))
+        after = step(context, macros[depths[node] - 1], bytes_[node])
         if after < 0:
             return after, 0
         if after == 0:
-            node = int(ends[node])
+            node = ends[node]
             continue
         macros[depths[node]] = after
         ranges = _add_range(context, ranges, node, after)
@@ -130,13 +120,13 @@ def _walked_lexer_mask(context: Context, macro: int, below: int) -> tuple[int, i
 @inner
 def _add_range(context: Context, ranges: int, node: int, macro: int) -> int:
     """Add the tokens at a trie node; return the number of ranges, or FULL."""
-    starts, listed = int32s(context, at.TRIE_AT), int32s(context, at.SEEN_LIST)
-    first, last = int(starts[node]), int(starts[node + 1])
+    starts, listed = context.trie_at, context.listing
+    first, last = starts[node], starts[node + 1]
     if first == last or not _reads(context, macro):
         return ranges
-    place = int(context[at.SEEN_LISTED]) + 2 * ranges
-    if place + 2 > context[at.SEEN_LIST_ROOM]:
-        return full(context, at.SEEN_LISTED)
+    place = context.listing.used + 2 * ranges
+    if place + 2 > context.listing.room:
+        return full(context, at.LISTING)
     if ranges > 0 and listed[place - 1] == first:
         listed[place - 1] = last
         return ranges
@@ -147,12 +137,12 @@ def _add_range(context: Context, ranges: int, node: int, macro: int) -> int:
 @inner
 def _reads(context: Context, macro: int) -> bool:
     """Return True if a macro state of terminals has other nodes than APART."""
-    macros = int32s(context, at.MACRO)
-    configs = int64s(context, at.CONFIG)
-    nodes = int32s(context, at.NODE)
-    first = int(macros[macro * 4])
-    for index in range(first, first + macros[macro * 4 + 1]):
-        if nodes[(configs[index] >> 32) * 6] != at.APART:
+    macros = context.macros
+    configs = context.configs
+    nodes = context.nodes
+    first = macros[macro].first
+    for index in range(first, first + macros[macro].count):
+        if nodes[configs[index] >> 32].kind != at.APART:
             return True
     return False
 
@@ -160,70 +150,70 @@ def _reads(context: Context, macro: int) -> bool:
 @inner
 def _leave(context: Context, macro: int, node: int, groups: int) -> int:
     """Note the exits of a macro state at a trie node; return the number of exits, or FULL."""
-    macros = int32s(context, at.MACRO)
-    configs = int64s(context, at.CONFIG)
-    nodes = int32s(context, at.NODE)
-    by, left = int64s(context, at.LEFT_BY), int64s(context, at.LEFT_AT)
-    first = int(macros[macro * 4])
-    for index in range(first, first + macros[macro * 4 + 1]):
-        config = int(configs[index])
+    macros = context.macros
+    configs = context.configs
+    nodes = context.nodes
+    by, left = context.leavings.groups, context.leavings
+    first = macros[macro].first
+    for index in range(first, first + macros[macro].count):
+        config = configs[index]
         if not leaves_lexer(context, config >> 32):
             continue
-        if nodes[(config >> 32) * 6] != at.APART and not _may_go_on(context, config >> 32, node):
+        if nodes[config >> 32].kind != at.APART and not _may_go_on(context, config >> 32, node):
             continue
         group = 0
-        while group < groups and by[group * 3] != config:
+        while group < groups and by[group].config != config:
             group += 1
-        if context[at.LEAVINGS] >= context[at.LEAVING_ROOM] or group >= context[at.LEAVING_ROOM]:
+        if context.leavings.used >= context.leavings.room or group >= context.leavings.room:
             return full(context, at.LEAVINGS)
         if group == groups:
-            by[group * 3], by[group * 3 + 1], by[group * 3 + 2] = config, 0, 0
+            by[group].config, by[group].count, by[group].last = config, 0, 0
             groups += 1
-        left[context[at.LEAVINGS]] = (by[group * 3 + 2] << 32) | node
-        context[at.LEAVINGS] += 1
-        by[group * 3 + 1] += 1
-        by[group * 3 + 2] = context[at.LEAVINGS]
+        left[context.leavings.used] = (by[group].last << 32) | node
+        context.leavings.used += 1
+        by[group].count += 1
+        by[group].last = context.leavings.used
     return groups
 
 
 @inner
 def _may_go_on(context: Context, by: int, node: int) -> bool:
     """Return True if the guards of an exit accept some byte below a trie node."""
-    bytes_, ends, child = uint8s(context, at.TRIE_BYTE), int32s(context, at.TRIE_END), node + 1
+    bytes_, ends, child = context.trie_bytes, context.trie_ends, node + 1
     while child < ends[node]:
-        if _lets_pass(context, by, int(bytes_[child])):
+        if _lets_pass(context, by, bytes_[child]):
             return True
-        child = int(ends[child])
+        child = ends[child]
     return False
 
 
 @inner
 def _lets_pass(context: Context, by: int, byte: int) -> bool:
-    nodes, first = int32s(context, at.NODE), uint64s(context, at.LEX_FIRST)
-    guard = int(nodes[by * 6 + 2]) if nodes[by * 6] == at.GUARDED else 0
+    nodes, first = context.nodes, context.lexer_leads
+    guard = nodes[by].b if nodes[by].kind == at.GUARDED else 0
     while guard != 0:
-        if not is_lead(first, int(nodes[guard * 6 + 1]) * 4, byte):
+        if not is_lead(first[nodes[guard].a].words, byte):
             return False
-        guard = int(nodes[guard * 6 + 3])
+        guard = nodes[guard].c
     return True
 
 
 @inner
 def _packed(context: Context, start: int, ranges: int) -> int:
     """Turn ranges of many tokens into a row; return the length of either, or FULL."""
-    listed, ids, tokens = int32s(context, at.SEEN_LIST), int32s(context, at.TRIE_TOKEN), 0
+    listed, ids, tokens = context.listing, context.trie_tokens, 0
     for index in range(ranges):
         tokens += listed[start + 2 * index + 1] - listed[start + 2 * index]
-    words, behind = int(context[at.ROW_WORDS]), start + 2 * ranges
+    words, behind = context.row_words, start + 2 * ranges
     if tokens <= _FEW_TOKENS or 2 * ranges == words:
         return 2 * ranges
-    if behind + words > context[at.SEEN_LIST_ROOM]:
-        return full(context, at.SEEN_LISTED)
+    if behind + words > context.listing.room:
+        return full(context, at.LISTING)
     for word in range(words):
         listed[behind + word] = 0
     for index in range(ranges):
         for place in range(listed[start + 2 * index], listed[start + 2 * index + 1]):
-            token = int(ids[place])
+            token = ids[place]
             listed[behind + (token >> 5)] |= 1 << (token & 31)
     for word in range(words):
         listed[start + word] = listed[behind + word]
@@ -233,22 +223,23 @@ def _packed(context: Context, start: int, ranges: int) -> int:
 @inner
 def _write_exits(context: Context, place: int, groups: int) -> int:
     """Write the exits of an lexer mask; return their end, or FULL."""
-    by, listed = int64s(context, at.LEFT_BY), int32s(context, at.SEEN_LIST)
-    if place >= context[at.SEEN_LIST_ROOM]:
-        return full(context, at.SEEN_LISTED)
-    listed[place] = groups
+    listing = context.listing
+    if place >= listing.room:
+        return full(context, at.LISTING)
+    listing[place] = groups
     place += 1
     for group in range(groups):
-        node, count = int(by[group * 3] >> 32), int(by[group * 3 + 1])
-        many = count > _FEW_NODES and int32s(context, at.NODE)[node * 6] != at.APART
-        if place + at.X_NODES + count > context[at.SEEN_LIST_ROOM]:
-            return full(context, at.SEEN_LISTED)
-        listed[place + at.X_NODE], listed[place + at.X_STACK] = node, by[group * 3] & 0xFFFFFFFF
-        listed[place + at.X_ROOT] = at.MANY_NODES if many else 0
-        last = _write_nodes(context, place + at.X_NODES, int(by[group * 3 + 2]), node, many)
+        by, first = context.leavings.groups[group], place + at.EXIT_SIZE
+        node = by.config >> 32
+        many = by.count > _FEW_NODES and context.nodes[node].kind != at.APART
+        if first + by.count > listing.room:
+            return full(context, at.LISTING)
+        last = _write_nodes(context, first, by.last, node, many)
         if last < 0:
             return last
-        listed[place + at.X_COUNT] = last - place - at.X_NODES
+        exit_ = Exit.within(listing.rows, place)
+        exit_.node, exit_.stack = node, by.config & 0xFFFFFFFF
+        exit_.root, exit_.count = at.MANY_NODES if many else 0, last - first
         place = last
     return place
 
@@ -256,52 +247,52 @@ def _write_exits(context: Context, place: int, groups: int) -> int:
 @inner
 def _write_nodes(context: Context, place: int, last: int, by: int, many: bool) -> int:
     """Write the trie nodes of an exit, or if `many`, their children; return the end, or FULL."""
-    left, listed = int64s(context, at.LEFT_AT), int32s(context, at.SEEN_LIST)
-    bytes_ = uint8s(context, at.TRIE_BYTE)
-    ends = int32s(context, at.TRIE_END)
-    room = context[at.SEEN_LIST_ROOM]
+    left, listed = context.leavings, context.listing
+    bytes_ = context.trie_bytes
+    ends = context.trie_ends
+    room = context.listing.room
     while last != 0:
-        node, last = int(left[last - 1] & 0xFFFFFFFF), int(left[last - 1] >> 32)
+        node, last = left[last - 1] & 0xFFFFFFFF, left[last - 1] >> 32
         if not many:
             listed[place] = node
             place += 1
             continue
         child = node + 1
         while child < ends[node]:
-            if _lets_pass(context, by, int(bytes_[child])):
+            if _lets_pass(context, by, bytes_[child]):
                 if place >= room:
-                    return full(context, at.SEEN_LISTED)
+                    return full(context, at.LISTING)
                 listed[place] = child
                 place += 1
-            child = int(ends[child])
+            child = ends[child]
     return place
 
 
 @once
 def walk_lines(context: Context, row: Words, below: int, node: int, stack: int) -> int:
     """Set the tokens of a LINE below a trie node; put what follows it on the work list."""
-    depths = uint16s(context, at.TRIE_DEPTH)
-    bytes_ = uint8s(context, at.TRIE_BYTE)
-    ends = int32s(context, at.TRIE_END)
-    macros, place, last = int32s(context, at.WALK), below + 1, int(ends[below])
+    depths = context.trie_depths
+    bytes_ = context.trie_bytes
+    ends = context.trie_ends
+    macros, place, last = context.walk, below + 1, ends[below]
     begin(context)
-    int64s(context, at.SCRATCH)[0] = (node << 32) | stack
+    context.work.configs[0] = (node << 32) | stack
     lines = _macro(context, 1)
     macros[depths[below]] = lines
     while place < last and lines >= 0:
-        after = step(context, int(macros[depths[place] - 1]), int(bytes_[place]))
+        after = step(context, macros[depths[place] - 1], bytes_[place])
         if after < 0:
             return after
         if after == 0:
-            place = int(ends[place])
+            place = ends[place]
             continue
-        if int32s(context, at.MACRO)[after * 4 + 3] != 0:
-            note_unsure(context, place, int(ends[place]))
+        if context.macros[after].unsure != 0:
+            note_unsure(context, place, ends[place])
         else:
             set_tokens(context, row, place, place + 1)
         lines = _part(context, place, after) if has_below(context, place) else 0
         macros[depths[place]] = lines
-        place = place + 1 if lines != 0 else int(ends[place])
+        place = place + 1 if lines != 0 else ends[place]
     return min(lines, at.OK)
 
 
@@ -316,22 +307,22 @@ def _macro(context: Context, count: int) -> int:
 @inner
 def _part(context: Context, place: int, macro: int) -> int:
     """Put all but LINE nodes on the work list; return the macro state of the others, or 0."""
-    macros = int32s(context, at.MACRO)
-    configs = int64s(context, at.CONFIG)
-    nodes = int32s(context, at.NODE)
-    first, count, found = int(macros[macro * 4]), int(macros[macro * 4 + 1]), 0
+    macros = context.macros
+    configs = context.configs
+    nodes = context.nodes
+    first, count, found = macros[macro].first, macros[macro].count, 0
     for index in range(first, first + count):
-        node = int(configs[index] >> 32)
-        core = int(nodes[node * 6 + 1]) if nodes[node * 6] == at.GUARDED else node
-        if nodes[core * 6] == at.LINE:
-            int64s(context, at.SCRATCH)[found] = configs[index]
+        node = configs[index] >> 32
+        core = nodes[node].a if nodes[node].kind == at.GUARDED else node
+        if nodes[core].kind == at.LINE:
+            context.work.configs[found] = configs[index]
             found += 1
         else:
-            code = put(context, place, int(configs[index]))
+            code = put(context, place, configs[index])
             if code < 0:
                 return code
-    context[at.FOUND] = 0
-    if found == count and macros[macro * 4 + 2] == 0:
+    context.found = 0
+    if found == count and macros[macro].accepts == 0:
         return macro
     return _macro(context, found) if found > 0 else 0
 
@@ -339,71 +330,59 @@ def _part(context: Context, place: int, macro: int) -> int:
 @once
 def look_out(context: Context, row: Words, below: int, node: int, stack: int) -> int:
     """Set the tokens of a LEXER, or of an exit of one, below a trie node."""
-    nodes = int32s(context, at.NODE)
-    if nodes[node * 6] != at.LEXER:
+    nodes = context.nodes
+    if nodes[node].kind != at.LEXER:
         return _behind_exit(context, row, below, node, stack)
-    macro, lines = int(nodes[node * 6 + 1]), int(nodes[node * 6 + 3])
+    macro, lines = nodes[node].a, nodes[node].c
     number = lexer_mask_of(context, below, macro)
     if number < 0:
         return number
-    lexer_masks = int32s(context, at.OUTLOOK_AT)
-    listed = int32s(context, at.SEEN_LIST)
-    start = number * 4
-    if lexer_masks[start + at.S_KNOWN] == 0:
-        context[at.WANT], context[at.WANT_BELOW] = macro, below
+    mask = context.lexer_masks[number]
+    if mask.known == 0:
+        context.want, context.want_below = macro, below
         return at.NEED_OUTLOOK
-    _add_seen(context, row, start)
-    place = int(lexer_masks[start + at.S_EXITS])
-    exits = int(listed[place])
-    place += 1
-    for _ in range(exits):
+    _add_seen(context, row, mask)
+    place = mask.exits + 1
+    for _ in range(context.listing[mask.exits]):
         code = _put_exit(context, row, place, lines, stack)
         if code < 0:
             return code
-        place += at.X_NODES + int(listed[place + at.X_COUNT])
+        place += at.EXIT_SIZE + Exit.within(context.listing.rows, place).count
     return at.OK
 
 
 @inner
-def _add_seen(context: Context, row: Words, here: int) -> None:
-    lexer_masks, ids = int32s(context, at.OUTLOOK_AT), int32s(context, at.TRIE_TOKEN)
-    start, ranges = int(lexer_masks[here + at.S_TOKENS]), int(lexer_masks[here + at.S_RANGES])
-    if ranges == at.WHOLE_ROW:
-        words, whole = context[at.ROW_WORDS], uint32s(context, at.SEEN_LIST)
-        for word in range(words):
-            row[word] |= whole[start + word]
+def _add_seen(context: Context, row: Words, mask: LexerMask) -> None:
+    start, listed = mask.tokens, context.listing
+    if mask.ranges == at.WHOLE_ROW:
+        for word in range(context.row_words):
+            row[word] |= np.uint32(listed[start + word])
         return
-    listed = int32s(context, at.SEEN_LIST)
-    for index in range(start, start + 2 * ranges, 2):
+    for index in range(start, start + 2 * mask.ranges, 2):
         for place in range(listed[index], listed[index + 1]):
-            token = ids[place]
+            token = context.trie_tokens[place]
             row[token >> 5] |= np.uint32(1) << np.uint32(token & 31)
 
 
 @inner
 def _put_exit(context: Context, row: Words, place: int, lines: int, stack: int) -> int:
     """Put an exit on the work list, below all its trie nodes."""
-    listed = int32s(context, at.SEEN_LIST)
-    root = int(listed[place + at.X_ROOT])
-    if root == at.MANY_NODES:
-        context[at.WANT] = place
+    exit_ = Exit.within(context.listing.rows, place)
+    if exit_.root == at.MANY_NODES:
+        context.want = place
         return at.NEED_TRIE
-    node = node_on_states(context, int(listed[place + at.X_NODE]), lines)
-    made = (
-        stack_on_states(context, int(listed[place + at.X_STACK]), lines, stack)
-        if node >= 0
-        else node
-    )
+    node = node_on_states(context, exit_.node, lines)
+    made = stack_on_states(context, exit_.stack, lines, stack) if node >= 0 else node
     if made < 0:
         return made
     config = (node << 32) | made
-    if root > 0:
-        return put(context, root, config)
-    first = place + at.X_NODES
-    for index in range(first, first + listed[place + at.X_COUNT]):
-        code = put(context, int(listed[index]), config) if root == 0 else at.OK
-        if root == at.NO_PICTURE:
-            code = _walk_on(context, row, int(listed[index]), node, made)
+    if exit_.root > 0:
+        return put(context, exit_.root, config)
+    first = place + at.EXIT_SIZE
+    for index in range(first, first + exit_.count):
+        code = put(context, context.listing[index], config) if exit_.root == 0 else at.OK
+        if exit_.root == at.NO_PICTURE:
+            code = _walk_on(context, row, context.listing[index], node, made)
         if code < 0:
             return code
     return at.OK
@@ -417,18 +396,18 @@ def _walk_on(context: Context, row: Words, first: int, node: int, stack: int) ->
     macro = finish(context) if code == at.OK else code
     if macro <= 0:
         return macro
-    return walk(context, row, first, int(int32s(context, at.TRIE_END)[first]), macro)
+    return walk(context, row, first, context.trie_ends[first], macro)
 
 
 @inner
 def _behind_exit(context: Context, row: Words, below: int, node: int, stack: int) -> int:
     """Continue after an exit of a lexer; set the token that ends there if it was APART."""
     begin(context)
-    alone = int32s(context, at.NODE)[node * 6] == at.APART
+    alone = context.nodes[node].kind == at.APART
     code = close(context, bare_node(context, node), stack)
     if code == at.OK and alone:
         code = settle_found(context)
-        if code == at.OK and (context[at.FOUND] != 0 or context[at.ACCEPT] != 0):
+        if code == at.OK and (context.found != 0 or context.accept != 0):
             set_tokens(context, row, below, below + 1)
     if code < 0 or not has_below(context, below):
         return code
@@ -442,37 +421,37 @@ MANY_PLACES: Final = -19  # so many nodes are reached that a walk with merged st
 @once
 def fill(context: Context, macro: int, row: Words, spare: Words) -> int:
     """Write the mask of a macro state, resumed if PENDING; return the equal stored row."""
-    context[at.BLUR] = context[at.CAPTURES]
+    context.blur = context.captures
     code = at.OK
-    if context[at.PENDING] == 0:
-        context[at.BOUND_PLACE] = 0
+    if context.pending == 0:
+        context.bound_place = 0
         _clear(context, row)
         code = _open_keys_of(context, macro, row, spare)
         if code == at.OK:
             code = _put_others_of(context, macro)
         if code == at.OK:
-            context[at.PENDING] = 1
+            context.pending = 1
     if code == at.OK:
         code = _reach(context, row)
     if code == MANY_PLACES:
         _clear(context, row)
         code = walk_below(context, row, 0, macro)
-    if code == at.OK or (code == at.FULL and context[at.WANT] == at.REACHED):
-        context[at.PENDING] = 0
-    context[at.BLUR] = 0
+    if code == at.OK or (code == at.FULL and context.want == at.ITEMS):
+        context.pending = 0
+    context.blur = 0
     if code != at.OK:
         return code
-    if int32s(context, at.MACRO)[macro * 4 + 2] != 0:
-        add_row(context, row, at.ENDS, 0)
-    return 0 if context[at.UNSURE_COUNT] != 0 else stored_row(context, row)
+    if context.macros[macro].accepts != 0:
+        add_row(context, row, context.end_row, 0)
+    return 0 if context.any_unsure != 0 else stored_row(context, row)
 
 
 @once
 def _open_keys_of(context: Context, macro: int, row: Words, spare: Words) -> int:
     """Set the tokens of keys that may be undeclared; each key clears only its own tokens."""
-    macros, configs = int32s(context, at.MACRO), int64s(context, at.CONFIG)
-    first, words, done = macros[macro * 4], context[at.ROW_WORDS], 0
-    for index in range(first, first + macros[macro * 4 + 1]):
+    macros, configs = context.macros, context.configs
+    first, words, done = macros[macro].first, context.row_words, 0
+    for index in range(first, first + macros[macro].count):
         config = configs[index]
         if not _is_open_key(context, config >> 32):
             continue
@@ -492,24 +471,24 @@ def _open_keys_of(context: Context, macro: int, row: Words, spare: Words) -> int
 
 @inner
 def _clear(context: Context, row: Words) -> None:
-    for word in range(context[at.ROW_WORDS]):
+    for word in range(context.row_words):
         row[word] = np.uint32(0)
-    if context[at.UNSURE_COUNT] != 0:
-        context[at.UNSURE_COUNT] = 0
-        unsure = uint32s(context, at.UNSURE)
-        for word in range(context[at.ROW_WORDS]):
+    if context.any_unsure != 0:
+        context.any_unsure = 0
+        unsure = context.unsure
+        for word in range(context.row_words):
             unsure[word] = np.uint32(0)
 
 
 @once
 def _put_others_of(context: Context, macro: int) -> int:
     """Put all other configurations of a macro state on the work list."""
-    macros, configs = int32s(context, at.MACRO), int64s(context, at.CONFIG)
+    macros, configs = context.macros, context.configs
     reach_begin(context)
-    first = macros[macro * 4]
-    for index in range(first, first + macros[macro * 4 + 1]):
+    first = macros[macro].first
+    for index in range(first, first + macros[macro].count):
         if not _is_open_key(context, configs[index] >> 32):
-            code = put(context, 0, int(configs[index]))
+            code = put(context, 0, configs[index])
             if code < 0:
                 return code
     return at.OK
@@ -518,35 +497,35 @@ def _put_others_of(context: Context, macro: int) -> int:
 @inner
 def _is_open_key(context: Context, node: int) -> bool:
     """Return True if a node reads a key that may be undeclared, and has a state mask."""
-    nodes = int32s(context, at.NODE)
-    if nodes[node * 6] not in (at.MEMBER, at.KEY):
+    nodes = context.nodes
+    if nodes[node].kind not in (at.MEMBER, at.KEY):
         return False
-    if frame_field(context, nodes[node * 6 + 1], 5) == 0:
+    if context.frames[nodes[node].a].others == 0:
         return False
     return state_mask_of(context, 0, _key_state(context, node)) != at.NO_PICTURE
 
 
 @inner
 def _key_state(context: Context, node: int) -> int:
-    nodes = int32s(context, at.NODE)
-    if nodes[node * 6] == at.KEY:
-        return int(nodes[node * 6 + 4])
-    thing = frame_field(context, int(nodes[node * 6 + 1]), 0)
-    return object_field(context, thing, at.O_QUOTED)
+    nodes = context.nodes
+    if nodes[node].kind == at.KEY:
+        return nodes[node].d
+    thing = context.frames[nodes[node].a].thing
+    return context.objects[thing].quoted
 
 
 @once
 def _open_key(context: Context, row: Words, node: int, stack: int) -> int:
     """Set the tokens of a key, or of the quote before it, where undeclared keys are allowed."""
-    frame, state = int(int32s(context, at.NODE)[node * 6 + 1]), _key_state(context, node)
+    frame, state = context.nodes[node].a, _key_state(context, node)
     state_mask = state_mask_of(context, 0, state)
     if state_mask == 0:
-        context[at.WANT], context[at.WANT_BELOW] = state, 0
+        context.want, context.want_below = state, 0
         return at.NEED_PICTURE
     add_state_mask(context, row, state_mask)
     reach_begin(context)
-    thing = frame_field(context, frame, 0)
-    other = object_field(context, thing, at.O_OTHER)
+    thing = context.frames[frame].thing
+    other = context.objects[thing].other
     unknown = frame_after_other(context, frame, at.UNKNOWN_TEXT)
     begin(context)
     code = value_follows(context, thing, other, unknown, stack)
@@ -562,43 +541,41 @@ def _open_key(context: Context, row: Words, node: int, stack: int) -> int:
 @inner
 def _reach(context: Context, row: Words) -> int:
     """Process the work list; an item that could not be done is put back."""
-    items = int64s(context, at.REACH_ITEM)
+    items = context.items
     code = at.OK
-    while code == at.OK and context[at.REACHED] > 0:
-        if context[at.REACH_VISITED] > _MOST_PLACES and context[at.LALRS] == 0:
+    while code == at.OK and context.items.used > 0:
+        if context.items.visited > _MOST_PLACES and context.any_lalr == 0:
             return MANY_PLACES
-        place = context[at.REACHED] - 1
-        context[at.REACHED] = place
-        config, below = int(items[place * 2]), int(items[place * 2 + 1])
+        place = context.items.used - 1
+        context.items.used = place
+        config, below = items[place].config, items[place].below
         code = _leaf(context, row, below, config >> 32, config & 0xFFFFFFFF)
         if code < 0:
-            place = context[at.REACHED]
-            items[place * 2], items[place * 2 + 1], context[at.REACHED] = config, below, place + 1
+            place = context.items.used
+            items[place].config, items[place].below, context.items.used = config, below, place + 1
     return code
 
 
 @once
 def _leaf(context: Context, row: Words, below: int, node: int, stack: int) -> int:  # noqa: PLR0911  one arm for each kind
     """Set the tokens of a configuration below a trie node."""
-    nodes = int32s(context, at.NODE)
-    kind = nodes[node * 6]
-    if context[at.CAPTURES] != 0 and kind in (at.LEXEME, at.LITERAL):
+    nodes = context.nodes
+    kind = nodes[node].kind
+    if context.captures != 0 and kind in (at.LEXEME, at.LITERAL):
         code = doubtful_behind(context, node, stack)
         if code < 0:
             return code
         if code > 0:  # so are the tokens that end before the doubt
-            row, context[at.UNSURE_COUNT] = uint32s(context, at.UNSURE), 1
+            row, context.any_unsure = context.unsure, 1
     if kind in (at.LEXEME, at.CAPTURE):
         return _lexical(context, row, below, node, stack)
     if kind == at.LITERAL:
         return _literal(context, row, below, node, stack)
-    if kind == at.COUNTED and below == 0 and nodes[node * 6 + 1] == nodes[node * 6 + 4]:
+    if kind == at.COUNTED and below == 0 and nodes[node].a == nodes[node].d:
         return _counted(context, row, node, stack)
     if kind == at.BOUNDED:
         return _bounded(context, row, below, node, stack)
-    if kind in (at.MEMBER, at.KEY) and (
-        below > 0 or frame_field(context, nodes[node * 6 + 1], 5) == 0
-    ):
+    if kind in (at.MEMBER, at.KEY) and (below > 0 or context.frames[nodes[node].a].others == 0):
         return walk_keys(context, row, below, node, stack)
     if kind in (at.LEXER, at.TOOK, at.APART, at.LINE, at.GUARDED):
         return _of_automaton(context, row, below, node, stack)
@@ -607,11 +584,11 @@ def _leaf(context: Context, row: Words, below: int, node: int, stack: int) -> in
 
 @once
 def _of_automaton(context: Context, row: Words, below: int, node: int, stack: int) -> int:
-    nodes = int32s(context, at.NODE)
-    core = int(nodes[node * 6 + 1]) if nodes[node * 6] == at.GUARDED else node
-    if nodes[core * 6] == at.LINE:
+    nodes = context.nodes
+    core = nodes[node].a if nodes[node].kind == at.GUARDED else node
+    if nodes[core].kind == at.LINE:
         return walk_lines(context, row, below, node, stack)
-    if nodes[core * 6] in (at.LEXER, at.TOOK, at.APART):
+    if nodes[core].kind in (at.LEXER, at.TOOK, at.APART):
         return look_out(context, row, below, node, stack)
     return _walked(context, row, below, node, stack)
 
@@ -627,22 +604,22 @@ def _walked(context: Context, row: Words, below: int, node: int, stack: int) -> 
 
 @once
 def _lexical(context: Context, row: Words, below: int, node: int, stack: int) -> int:
-    nodes = int32s(context, at.NODE)
-    state, after = int(nodes[node * 6 + 1]), at.NIL
-    if nodes[node * 6] == at.CAPTURE:
-        after = node_of(context, at.RESUME, nodes[node * 6 + 3], at.UNKNOWN_TEXT, 0, 0, 0)
+    nodes = context.nodes
+    state, after = nodes[node].a, at.NIL
+    if nodes[node].kind == at.CAPTURE:
+        after = node_of(context, at.RESUME, nodes[node].c, at.UNKNOWN_TEXT, 0, 0, 0)
         if after < 0:
             return after
-    if below > 0 and int32s(context, at.TRIE_END)[below] - below <= context[at.SCRAP]:
+    if below > 0 and context.trie_ends[below] - below <= context.small:
         return _walked(context, row, below, node, stack)
     state_mask = state_mask_of(context, below, state)
     if state_mask == 0:
-        context[at.WANT], context[at.WANT_BELOW] = state, below
+        context.want, context.want_below = state, below
         return at.NEED_PICTURE
     if state_mask == at.NO_PICTURE:
         return _walked(context, row, below, node, stack)
     add_state_mask(context, row, state_mask)
-    if int32s(context, at.PICTURE)[state_mask * 6 + at.P_EXITS] == 0:
+    if context.state_masks[state_mask].exits == 0:
         return at.OK
     begin(context)
     code = close(context, after, stack)
@@ -651,39 +628,36 @@ def _lexical(context: Context, row: Words, below: int, node: int, stack: int) ->
 
 @once
 def _literal(context: Context, row: Words, below: int, node: int, stack: int) -> int:
-    nodes, pool = int32s(context, at.NODE), uint8s(context, at.POOL)
-    first = int(nodes[node * 6 + 1])
-    for place in range(first, first + nodes[node * 6 + 2]):
-        below = child_of(context, below, int(pool[place]))
+    nodes, pool = context.nodes, context.pool
+    first = nodes[node].a
+    for place in range(first, first + nodes[node].b):
+        below = child_of(context, below, pool[place])
         if below < 0:
             return at.OK
         set_tokens(context, row, below, below + 1)
-    return spread(context, below, int(nodes[node * 6 + 3]), stack)
+    return spread(context, below, nodes[node].c, stack)
 
 
 @once
 def _counted(context: Context, row: Words, node: int, stack: int) -> int:
     """Set the tokens between two counted items, at the trie's root."""
-    nodes, state_masks = int32s(context, at.NODE), int32s(context, at.PICTURE)
-    state = int(nodes[node * 6 + 1])
-    low = int(nodes[node * 6 + 2])
-    high = int(nodes[node * 6 + 3])
+    nodes = context.nodes
+    state, low, high = nodes[node].a, nodes[node].b, nodes[node].c
     begin(context)
     code = close(context, at.NIL, stack)
     if code < 0:
         return code
-    state_mask = int(int32s(context, at.COUNT_AT)[state])
+    state_mask = context.count_mask_at[state]
     if state_mask == at.NO_PICTURE or not leaves_surely(context, state):
         return _walked(context, row, 0, node, stack)
     if state_mask == 0:
-        context[at.WANT] = state
+        context.want = state
         return at.NEED_COUNT
     add_items(context, row, state_mask, high)
-    place = state_mask * 6
-    if low == 0 and (high < 0 or high >= state_masks[place + at.P_MOST]):
+    mask = context.count_masks[state_mask]
+    if low == 0 and (high < 0 or high >= mask.most):
         return leave_found(context, state_mask)
-    first, last = int(state_masks[place + at.P_EXIT]), int(state_masks[place + at.P_EXIT + 1])
-    return leave_counted(context, first, last, low, high)
+    return leave_counted(context, mask.first, mask.last, low, high)
 
 
 @once

@@ -1,184 +1,561 @@
-"""Layout of the arrays that Python and the kernels share.
+"""The records that Python and the kernels share, and the codes of their fields."""
 
-The context is an int64 array: scalars, then addresses of arrays. All arrays are flat: in T[n, k],
-field f of record r is element r * k + f.
-"""
+from typing import Annotated, Final
 
-from typing import Final
+from guideway.automaton.jit.records import Record, Rows, Table, i32, i64, record, u8, u16, u32, u64
+from guideway.automaton.kernels.record_layout import RegexContext, Transitions
 
-# Scalars: used records of each growing array.
-NODES: Final = 0
-STACKS: Final = 1
-MACROS: Final = 2
-CONFIGS: Final = 3
-STEPS: Final = 4
-FRAMES: Final = 5
-BITS: Final = 6
-TEXTS: Final = 7
-EXTRAS: Final = 8
-CURSOR: Final = 9  # trie node where an interrupted walk resumes
-ACCEPT: Final = 10
-# The missing resource when a kernel returns a code below 0.
-WANT: Final = 11
-# Rooms: allocated records of those arrays.
-NODE_ROOM: Final = 12
-STACK_ROOM: Final = 13
-MACRO_ROOM: Final = 14
-CONFIG_ROOM: Final = 15
-STEP_ROOM: Final = 16
-FRAME_ROOM: Final = 17
-BIT_ROOM: Final = 18
-TEXT_ROOM: Final = 19
-EXTRA_ROOM: Final = 20
-ROW_WORDS: Final = 21
-TRIE_FREE: Final = 22  # node where the next trie begins
-UNSURE_COUNT: Final = 23  # whether any token is unsure
-DOUBTFUL: Final = 24  # whether the closure met a DOUBT
-BLUR: Final = 25  # whether captures forget their text, as in walks
-GENERATION: Final = 26
-CAPTURES: Final = 27  # whether there are CAPTURE nodes
-FOUND: Final = 28  # number of configurations of the closure
-TODO: Final = 29  # length of its work list
-VISITED: Final = 30
-WORK_ROOM: Final = 31
-WANT_BELOW: Final = 32  # the trie node below which a state mask is missing
-REACHED: Final = 33  # length of the work list of a mask
-REACH_ROOM: Final = 34
-REACH_VISITED: Final = 35
-REACH_GENERATION: Final = 36
-PICTURE_ROOM: Final = 37
-KEY_TRIE: Final = 38  # key trie node of a key that is no node yet,
-KEY_TEXT: Final = 39  # its text,
-KEY_STATE: Final = 40  # its lexical state,
-KEY_ESCAPE: Final = 41  # its escape
-SCRAP: Final = 42  # subtrees with at most so many nodes are walked each time
-MARKS: Final = 43  # whether there are MARK nodes; if so:
-READ_TEXT: Final = 44  # text before the token of READ
-AFTER_TEXT: Final = 45  # text after it
-MARK_TEXT: Final = 46  # current text + 1, 0 if unknown
-FEW: Final = 47  # state masks with at most so many tokens are listed
 
-# Addresses. This constraint:
-NODE: Final = 48  # int32[n, 6]: kind, and five fields
-NODE_HASH: Final = 49  # int32[2 * room]
-STACK: Final = 50  # int64[n]: node << 32 | parent
-STACK_HASH: Final = 51
-MACRO: Final = 52  # int32[n, 4]: first config, number of configs, accepts, unsure
-MACRO_HASH: Final = 53
-FIRST: Final = 54  # uint64[n, 4]: the bytes that may follow
-CONFIG: Final = 55  # int64[n]: node << 32 | stack
-STEP_KEY: Final = 56  # int64[2 * room]: (macro << 9 | blur << 8 | byte) + 1
-STEP_VALUE: Final = 57  # int32[2 * room]
-EDGE: Final = 58  # int32[n]: options of alternatives
-POOL: Final = 59  # uint8[n]: literals and names
-FRAME: Final = 60  # int32[n, 6]: object, position, extras, required keys missing, bits, others
-FRAME_HASH: Final = 61
-BIT: Final = 62  # uint64[n]: which names may come, by rank
-TEXT: Final = 63  # int64[n]: parent << 32 | byte
-TEXT_HASH: Final = 64
-EXTRA: Final = 65  # int64[n]: text << 32 | rest, ascending texts
-EXTRA_HASH: Final = 66
-OBJECT: Final = 67  # int32[n, 16], see below
-NAME: Final = 68  # int32[n, 6], see below
-KEYS: Final = 69  # int32[n, 6]: the key tries, see below
-SCRATCH: Final = 70  # int64[n]: configs of a closure, then its work list
-SEEN: Final = 71  # int64[n]: visited configs of a closure, a hash of generations
-WALK: Final = 72  # int32[max depth + 2]: the macro state at each depth
-UNSURE: Final = 73  # uint32[words]: tokens that READ has to check one by one
-BEGUN: Final = 75  # int32[max depth + 2]: counted items at each depth; for state masks, counters
-LEADS: Final = 76  # uint64[4]: first bytes of the closure's configurations
-REACH_ITEM: Final = 77  # int64[n, 2]: config, and the trie node below which it reads
-REACH_SEEN: Final = 78  # int64[n, 3]: those visited already, a hash of generations
-KEY_WALK: Final = 79  # int32[max depth + 2, 5]: the key at each depth, and the trie node
-TARGET: Final = 74  # int32[nodes]: translation of EXPR, RESUME and NAMED, + 1; 0 until translated
-# The process:
-LEX: Final = 80  # int32[n, 256]: 0 unknown, DEAD, or the state after a byte
-LEX_FLAG: Final = 81  # uint8[n]
-LEX_FIRST: Final = 82  # uint64[n, 4]
-LEXICON: Final = 83  # context of the lexer DFA's records; 0 while its lock is not held
-# The vocabulary:
-TOKEN: Final = 88  # uint8[sum of lengths]
-TOKEN_AT: Final = 89  # int64[tokens + 1]
-TRIE_BYTE: Final = 90  # uint8[n], preorder; node 0 is the root of the vocabulary's trie
-TRIE_DEPTH: Final = 91  # uint16[n]
-TRIE_END: Final = 92  # int32[n]
-TRIE_AT: Final = 93  # int32[n + 1]
-TRIE_TOKEN: Final = 94  # int32[tokens]
-TRIE_ROOT: Final = 95  # int32[256]
-PICTURE_AT: Final = 96  # int32[lexical states]: 0 unknown, a state mask, or NO_PICTURE
-BASE: Final = 97  # uint32[n, words]
-PICTURE: Final = 98  # int32[n, 6], see below
-EXIT: Final = 99  # int32[n, 2]: items before an exit, root of the trie of rests
-PICTURE_KEY: Final = 103  # int64[2 * room]: trie node << 32 | lexical state
-PICTURE_VALUE: Final = 105  # int32[2 * room]
-HOLD: Final = 107  # uint64[nodes, 2]: ASCII bytes below a node of the vocabulary's trie
-PART: Final = 108  # uint8[nodes]: flags of what else is below it, see `state_masks`
-LOOP: Final = 109  # uint64[lexical states, 2]: ASCII bytes that lead from a state to itself
-LOOPS: Final = 110  # uint8[lexical states]: flags, see `state_masks`
-WIDE: Final = 106  # int64[n, 6]: set of bytes, root of the trie of exits that begin so, next or 0
-LISTED: Final = 104  # int32[n]: tokens of listed state masks
-ENDS: Final = 100  # uint32[words]: the end ids
-EVERY: Final = 102  # uint32[words]: all tokens that have bytes
-SHELF: Final = 111  # int32[2 * room]: hash table of kept rows; 0 or the number of a row
-SHELF_CODE: Final = 112  # int64[n]: hash of a row
-SHELF_ROW: Final = 113  # int64[n]: address of a row
-SHELF_ROOM: Final = 114  # room for rows
-ROW_CODE: Final = 115  # hash of the last mask
-COUNT_AT: Final = 101  # int32[lexical states]: as PICTURE_AT, for states between counted items
-# This constraint, for bounded patterns (`kernels.bounds`):
-PAIR: Final = 128  # int64[n]: lexical state of a pattern << 32 | that of its characters
-PAIR_HASH: Final = 129
-LENGTH: Final = 130  # int32[n, L_ROW], see below
-BOUND_WALK: Final = 131  # int32[max depth + 2, 3]: pair and character count at each depth
-PAIRS: Final = 132  # scalars
-PAIR_ROOM: Final = 133
-SEARCH: Final = 134  # number of searches
-SEARCH_LEVEL: Final = 135  # characters read
-SEARCH_BETWEEN: Final = 136  # linked list of pairs for later
-SEARCH_WITHIN: Final = 137  # linked list of the nearest pairs
-SEARCH_BEST: Final = 138  # characters of the shortest text found, or -1
-SEARCH_END: Final = 139  # the pair where it ends
-LAST_STATE: Final = 142  # cache: the last pair, its fewest characters and L_STEADY
-LAST_FEWEST: Final = 143
-LAST_STEADY: Final = 144
-FORKS: Final = 149  # number of lists of alternatives so far
-# This constraint, with lookaheads (`kernels.shared_closures`, `kernels.liveness`):
-LOOKS: Final = 150  # whether there are lookaheads
-GUARDING: Final = 151  # guards of the configuration that is expanded, 0 if none
-ANYTHING_STATE: Final = 152  # the lexical state of all texts
-JUDGED: Final = 153  # int64[n]: node << 32 | stack
-JUDGED_HASH: Final = 154
-VERDICT: Final = 155  # int32[n, 4]: verdict, search that visited it, predecessor, next in its list
-JUDGEMENTS: Final = 156  # scalars
-JUDGED_ROOM: Final = 157
-SEARCH_ROOT: Final = 158  # the place that is judged,
-SEARCH_AT: Final = 159  # the place that is expanded,
-SEARCH_BYTE: Final = 160  # the next byte to try from it
-SEARCH_LAST: Final = 161  # last place in the queue
-SEARCH_COUNT: Final = 162  # number of places in the queue
-SEARCH_DOUBT: Final = 163  # whether anything was doubtful
-SEARCH_TURN: Final = 164  # number of searches
-SETTLED: Final = 165  # int32[nodes]: never leaves a guard behind: 0 unknown, 1 yes, 2 no
-PENDING: Final = 166  # whether a mask is resumed from its work list
-# This constraint, with Lark's automaton (`kernels.lalr`):
-LALR: Final = 167  # int32[n]: tables, see below
-LALR_WORK: Final = 168  # int32[n]: states that reductions push
-LALR_DEPTH: Final = 169  # scalars: number of those states
-LALR_REST: Final = 170  # the stack below them
-LALRS: Final = 171  # whether there is any table
-FOUND_IS: Final = 185  # uint8[room of SCRATCH]: verdicts of the closure's configurations
-HEIGHT: Final = 188  # uint8[nodes]: height of the subtree of a node of the vocabulary's trie
-BOUND_PLACE: Final = 189  # trie node where an interrupted walk of a bounded pattern resumes, or 0
-BOUND_NODE: Final = 190  # its BOUNDED node << 32 | the trie node above
-ASKED: Final = 191  # int32[room of SCRATCH]: places of the closure that have to be judged
-ASKED_COUNT: Final = 192  # how many
-ASKED_AT: Final = 193  # how many are done
-ASIDE: Final = 201  # int64[room of SCRATCH]: the closure's configurations while they are judged
-ASIDE_IS: Final = 202  # uint8[room of SCRATCH]: their verdicts
-JUDGING: Final = 203  # whether such a judgement is in progress
-SEARCH_LEADS: Final = 204  # uint64[4]: bytes that the search tries
-SHORT: Final = 205  # scalar: limit of places for a search before the plain engine
-CONTEXT_SIZE: Final = 279
+@record
+class Node(Record):
+    """A node of the pushdown automaton; the kinds, below, tell its fields."""
+
+    kind: i32
+    a: i32
+    b: i32
+    c: i32
+    d: i32
+    e: i32
+    target: i32  # translation of EXPR, RESUME and NAMED, + 1; 0 until translated
+    settled: i32  # never leaves a guard behind: 0 unknown, 1 yes, 2 no
+
+
+@record
+class Bytes(Record):
+    """A set of bytes."""
+
+    words: Annotated[Rows[u64], 4]
+
+
+@record
+class Ascii(Record):
+    """A set of ASCII bytes."""
+
+    words: Annotated[Rows[u64], 2]
+
+
+@record
+class Macro(Record):
+    """A macro state: a set of configurations."""
+
+    first: i32  # in `configs`
+    count: i32
+    accepts: i32
+    unsure: i32
+    leads: Annotated[Rows[u64], 4]  # the bytes that may follow
+
+
+@record
+class Step(Record):
+    """A memoised step of a macro state."""
+
+    key: i64  # (macro << 9 | blur << 8 | byte) + 1; 0 if free
+    macro: i32
+
+
+@record
+class Steps(Record):
+    """The hash table of steps."""
+
+    rows: Rows[Step]  # 2 * room
+    used: i64
+    room: i64
+
+    def __getitem__(self, index: int, /) -> Step:
+        raise NotImplementedError
+
+
+@record
+class Frame(Record):
+    """The members of an object so far."""
+
+    thing: i32  # its object
+    position: i32  # of the next name; in a class, the frame of the object
+    extras: i32
+    missing: i32  # required keys
+    bits: i32  # first word of the names that may come
+    others: i32  # whether other keys may come
+
+
+@record
+class Object(Record):
+    words: i32  # uint64 words of a set of names
+    name_count: i32
+    first_name: i32
+    keys: i32  # root in `key_nodes`
+    other: i32  # node of the value of undeclared keys, DEAD if not allowed
+    ordered: i32
+    comma: i32  # nodes
+    closing: i32
+    colon: i32  # NIL in arrays of different strings
+    start: i32  # lexical state at the first byte of a key
+    quoted: i32  # lexical state before its quote
+    plain: i32  # only necessary escapes are allowed
+    bare: i32  # whether the value of a name includes the colon and the rest
+    # First object of the classes of undeclared keys; for different strings, least count |
+    # (greatest count + 1) << 16:
+    class_or_counts: i32
+    class_count: i32  # 0 if `other` is enough
+    is_class: i32  # frames then have the object's frame as position
+
+
+@record
+class Name(Record):
+    """A declared name, by rank: names are sorted by their UTF-8."""
+
+    at: i32  # in `pool`
+    length: i32
+    value: i32  # node, DEAD if the property can have no value
+    required: i32
+    index: i32  # rank to declared index
+    rank: i32  # declared index to rank
+
+
+@record
+class KeyNode(Record):
+    """A node of the trie of an object's names."""
+
+    byte: i32
+    low: i32  # ranks of the names below: [low, high)
+    high: i32
+    depth: i32
+    child: i32  # the first; children are neighbours
+    children: i32
+
+
+@record
+class Key(Record):
+    """A key that is read."""
+
+    trie: i32  # key trie node, -1 if no name begins so
+    text: i32
+    state: i32  # lexical state
+    escape: i32
+    node: i32  # trie node where it is read
+
+
+@record
+class Pair(Record):
+    """A bounded pattern at a trie node: its state, and that within a character."""
+
+    state: i32
+    inside: i32
+    count: i32  # characters read
+
+
+@record
+class Length(Record):
+    """Lengths of the texts from a pair; index SINGLE: of one-byte characters only."""
+
+    fewest: Annotated[Rows[i32], 2]  # characters that a text must still begin, + 1; 0 unknown
+    steady: Annotated[Rows[i32], 2]  # whether each greater length is possible too
+    seen: i32  # last search that visited it,
+    parent: i32  # its predecessor,
+    link: i32  # next pair in its list,
+    level: i32  # twice the characters read before it, plus one while it waits,
+    left: i32  # and the fewest that may be left
+
+
+EXACT: Final = 0
+SINGLE: Final = 1  # an upper bound of EXACT
+ENDLESS: Final = 1 << 30  # length if there is no text
+
+
+@record
+class Verdict(Record):
+    """Whether a place can reach an end."""
+
+    value: i32
+    search: i32  # last search that visited it
+    parent: i32  # its predecessor
+    link: i32  # next in its list
+
+
+@record
+class LexerMask(Record):
+    """Tokens that a macro state of terminals reads below a trie node, and its exits."""
+
+    tokens: i32  # index in `listing`
+    ranges: i32  # number of ranges (from, to in `trie_tokens`), or WHOLE_ROW
+    exits: i32  # index in `listing`: their number, then each `Exit`
+    known: i32
+
+
+@record
+class Exit(Record):
+    """A node where tokens leave a macro state of terminals; `count` trie nodes follow."""
+
+    node: i32
+    stack: i32
+    root: i32  # of a trie of rests; or 0, MANY_NODES (still to be made) or NO_PICTURE (no room)
+    count: i32
+
+
+EXIT_SIZE: Final = 4
+WHOLE_ROW: Final = -1
+MANY_NODES: Final = -2
+
+
+@record
+class Leaving(Record):
+    """An exit of a new lexer mask."""
+
+    config: i64
+    count: i64  # trie nodes
+    last: i64  # the last of them in `leavings`, + 1
+
+
+@record
+class Leavings(Record):
+    """The exits of a new lexer mask."""
+
+    rows: Rows[i64]  # previous of the same exit << 32 | trie node
+    groups: Rows[Leaving]
+    used: i64
+    room: i64
+
+    def __getitem__(self, index: int, /) -> int:
+        raise NotImplementedError
+
+    def __setitem__(self, index: int, value: int, /) -> None:
+        raise NotImplementedError
+
+
+@record
+class Visit(Record):
+    """A configuration that a closure has visited."""
+
+    generation: i64
+    config: i64
+
+
+@record
+class Work(Record):
+    """Memory of closures."""
+
+    configs: Rows[i64]  # 2 * room: configurations, then from `room` on the work list
+    verdicts: Rows[u8]
+    asked: Rows[i32]  # places that have to be judged
+    aside: Rows[i64]  # configurations while they are judged
+    aside_verdicts: Rows[u8]
+    entered: Rows[i64]  # ENTRY node << 32 | a stack that it was entered on
+    visits: Rows[Visit]  # 2 * room, a hash table of generations
+    used: i64  # visits
+    room: i64
+
+
+@record
+class Item(Record):
+    """A configuration on the work list of a mask, and the trie node below which it reads."""
+
+    config: i64
+    below: i64
+
+
+@record
+class ItemVisit(Record):
+    generation: i64
+    config: i64
+    below: i64
+
+
+@record
+class Items(Record):
+    """The work list of a mask."""
+
+    rows: Rows[Item]
+    visits: Rows[ItemVisit]  # 2 * room, a hash table of generations
+    used: i64
+    room: i64
+    visited: i64
+    generation: i64
+
+    def __getitem__(self, index: int, /) -> Item:
+        raise NotImplementedError
+
+
+@record
+class StateMask(Record):
+    """The mask of a lexical state below a trie node."""
+
+    base: i32  # row in `base_rows`, -1 if listed; in mask 0: whether there is no room for more
+    first: i32  # tokens in `listed`: from, to
+    last: i32
+    exits: i32  # root of the trie of rests of tokens outside; 0: none; or WIDE_EXITS
+    wide: i32  # first in `wide_exits`
+    doubts: i32  # index in `listed`, after their number: trie nodes with unsure tokens; or 0
+
+
+@record
+class CountMask(Record):
+    """The same for a state between counted items."""
+
+    base: i32  # the first of several rows
+    most: i32  # items of the last of them
+    unused: i32
+    exits: i32
+    first: i32  # in `counted_exits`: from, to
+    last: i32
+
+
+@record
+class WideExits(Record):
+    """The trie of those exits of a state mask that begin with a set of bytes."""
+
+    leads: Annotated[Rows[u64], 4]
+    root: i64
+    link: i64  # next, or 0
+
+
+@record
+class CountedExit(Record):
+    items: i32  # before it
+    root: i32
+
+
+@record
+class Lalr(Record):
+    """A table of a LALR automaton, within `lalr`; an index is of `lalr`."""
+
+    terminals: i32  # number of terminals; the last is the end of the text
+    end: i32  # top state when all is read
+    newline: i32  # terminals, -1 if lines are not indented
+    indent: i32
+    dedent: i32
+    tab: i32
+    free: i32  # node after which every stack has a text to the end; 0: unknown
+    depth: i32  # more states than reductions push, except in endless loops
+    action: i32  # index: per state, a `CellRow` by terminal: state + 1, or -1 - production
+    goto: i32  # index: per state, a `CellRow` by rule: next state + 1
+    production: i32  # index: per production, a `Production`
+    bracket: i32  # index: per terminal, change of open brackets, or an item's width + 1
+    scanner: i32  # index: per state, a `Scanner`
+    level: i32  # guard level of its lookaheads
+    reached: i32  # a CLEAR node that accepts under guards
+    line: i32  # as `free`, where a newline may follow; 0 if lines are not indented
+    more: i32  # `reached` after one more byte
+    words: i32  # words of a set of terminals
+    sets: i32  # index: per state, terminals that it shifts, and those of each reduction
+
+
+@record
+class CellRow(Record):
+    """A row of a sparse table, within `lalr`; columns outside are 0."""
+
+    start: i32  # index in `lalr` of the first column
+    first: i32
+    last: i32
+
+
+@record
+class Production(Record):
+    """A production, within `lalr`."""
+
+    length: i32
+    rule: i32
+
+
+@record
+class Scanner(Record):
+    """The ways of the scanner of a state, within `lalr`."""
+
+    first: i32  # the first `Way` in `edges`, + 1; 0 unknown
+    count: i32
+
+
+@record
+class Way(Record):
+    """A way of a scanner, within `edges`.
+
+    Before the first way are two nodes: `Lalr.reached` after any first byte, outside and inside
+    brackets; -1 until requested.
+    """
+
+    node: i32
+    terminal: i32  # or IGNORED
+    where: i32  # EVERYWHERE, OUTSIDE or INSIDE
+    word: i32  # a node as `Lalr.free` for one of its texts, or 0
+
+
+WAY_SIZE: Final = 4
+CELL_ROW_SIZE: Final = 3
+PRODUCTION_SIZE: Final = 2
+SCANNER_SIZE: Final = 2
+
+MOST_PUT_OFF: Final = 64
+
+
+@record
+class Context(Record):
+    """All that a kernel of one constraint reads and writes."""
+
+    # When a kernel returns a code below 0: the missing resource, and the trie node or byte.
+    want: i64
+    want_below: i64
+
+    # The pushdown automaton of the constraint. Pairs are two numbers, high << 32 | low.
+    nodes: Table[Node]
+    stacks: Table[i64]  # pairs: node, parent
+    macros: Table[Macro]
+    configs: Table[i64]  # pairs: node, stack
+    steps: Steps
+    edges: Rows[i32]  # options of alternatives; ways of scanners
+    pool: Rows[u8]  # literals and names
+    captures: i64  # whether there are CAPTURE nodes
+    marks: i64  # whether there are MARK nodes; if so:
+    read_text: i64  # text before the token of READ
+    after_text: i64  # text after it
+    mark_text: i64  # current text + 1, 0 if unknown
+    texts: Table[i64]  # pairs: parent, byte
+    forks: i64  # number of lists of alternatives so far
+
+    # Objects.
+    objects: Rows[Object]
+    names: Rows[Name]
+    key_nodes: Rows[KeyNode]
+    frames: Table[Frame]
+    bits: Table[u64]  # which names may come, by rank
+    extras: Table[i64]  # pairs: text, rest; ascending texts
+    key: Key  # the key that is read
+
+    # Closures.
+    work: Work
+    found: i64  # number of configurations
+    todo: i64  # length of the work list
+    entries: i64  # number of entered ENTRY nodes
+    accept: i64
+    doubtful: i64  # whether a DOUBT was met
+    blur: i64  # whether captures forget their text, as in walks
+    generation: i64
+    guarding: i64  # guards of the configuration that is expanded, 0 if none
+    leads: Annotated[Rows[u64], 4]  # first bytes of the configurations
+
+    # Masks.
+    row_words: i64
+    row_code: i64  # hash of the last mask
+    pending: i64  # whether a mask is resumed from its work list
+    items: Items
+    walk: Rows[i32]  # the macro state at each depth
+    key_walk: Rows[Key]  # the key at each depth
+    begun: Rows[i32]  # counted items at each depth; for state masks, counters
+    cursor: i64  # trie node where an interrupted walk resumes
+    any_unsure: i64
+    unsure: Rows[u32]  # tokens that READ has to check one by one
+    put_off: Annotated[Rows[i32], 64]  # places that Python has to judge after a walk
+    put_off_count: i64
+
+    # Bounded patterns (`kernels.bounds`).
+    pairs: Table[i64]  # pairs: lexical state of a pattern, that of its characters
+    lengths: Rows[Length]
+    bound_walk: Rows[Pair]  # at each depth
+    bound_place: i64  # trie node where an interrupted walk of a bounded pattern resumes, or 0
+    bound_node: i64  # its BOUNDED node << 32 | the trie node above
+    bound_search: i64  # pairs that a search expands before it is `splitting`
+    splitting: i64  # whether searches split states into options, since one took long
+    search: i64  # number of searches
+    search_level: i64  # characters read
+    search_later: i64  # linked list of pairs for later
+    search_nearest: i64  # linked list of the nearest pairs,
+    search_fewest: i64  # which have a text with so few characters,
+    search_next: i64  # and the next ones with so many
+    search_best: i64  # characters of the shortest text found, or -1
+    search_end: i64  # the pair where it ends
+    last_state: i64  # cache: the last pair, its fewest characters and whether it is steady
+    last_fewest: i64
+    last_steady: i64
+
+    # Lookaheads (`kernels.liveness`).
+    looks: i64  # whether there are any
+    anything_state: i64  # the lexical state of all texts
+    places: Table[i64]  # pairs: node, stack
+    verdicts: Rows[Verdict]
+    asked_count: i64  # places of the closure that have to be judged
+    asked_at: i64  # how many are done
+    judging: i64  # whether such a judgement is in progress
+    judge_root: i64  # the place that is judged,
+    judge_at: i64  # the place that is expanded,
+    judge_byte: i64  # the next byte to try from it
+    judge_last: i64  # last place in the queue
+    judge_count: i64  # number of places in the queue
+    judge_doubt: i64  # whether anything was doubtful
+    judge_turn: i64  # number of searches
+    judge_leads: Annotated[Rows[u64], 4]  # bytes that the search tries
+    short: i64  # limit of places for a search before the plain engine
+    futile: i64  # whether a place that a short search and Python leave open is a doubt
+
+    # Lark's automaton (`kernels.lalr`).
+    any_lalr: i64
+    lalr: Rows[i32]  # tables and their rows
+    lalr_work: Rows[i32]  # states that reductions push
+    lalr_depth: i64  # number of those states
+    lalr_rest: i64  # the stack below them
+    mask_places: Table[i64]  # pairs: trie node, macro state
+    lexer_masks: Rows[LexerMask]
+    listing: Table[i32]  # ranges of tokens or a row; exits
+    leavings: Leavings
+    # Cache of line checks, by stack and TOOK, as each byte of a line needs them:
+    fitted: i64  # whether any line may follow
+    fitted_is: i64
+    widened: i64  # whether a block may begin
+    widened_is: i64
+
+    # The lexer DFA.
+    transitions: Rows[Transitions]
+    lexer_flags: Rows[u8]
+    lexer_leads: Rows[Bytes]
+    option_at: Rows[i32]  # by lexical state: 0 unknown, -1 if there is one option, or index
+    options: Rows[i32]  # options from that index, up to a 0
+    regexes: Rows[RegexContext]  # 0 while its lock is not held
+
+    # The vocabulary.
+    token_bytes: Rows[u8]
+    token_at: Rows[i64]
+    end_row: Rows[u32]  # the end ids
+    every_row: Rows[u32]  # all tokens that have bytes
+    trie_bytes: Rows[u8]  # preorder; node 0 is the root of the vocabulary's trie
+    trie_depths: Rows[u16]
+    trie_ends: Rows[i32]
+    trie_at: Rows[i32]
+    trie_tokens: Rows[i32]
+    trie_roots: Rows[i32]  # by byte
+    trie_free: i64  # node where the next trie begins
+    subtree_bytes: Rows[Ascii]  # below a node of the vocabulary's trie
+    subtree_flags: Rows[u8]  # what else is below it, see `state_masks`
+    heights: Rows[u8]
+
+    # Masks of lexical states.
+    state_masks: Rows[StateMask]
+    count_masks: Rows[CountMask]  # the same memory
+    state_mask_at: Rows[i32]  # by lexical state: 0 unknown, a state mask, or NO_PICTURE
+    count_mask_at: Rows[i32]  # the same between counted items
+    state_mask_keys: Rows[i64]  # 2 * room: trie node << 32 | lexical state
+    state_mask_values: Rows[i32]
+    state_mask_room: i64
+    base_rows: Rows[u32]
+    listed: Rows[i32]  # tokens of listed state masks
+    few: i64  # state masks with at most so many tokens are listed
+    small: i64  # subtrees with at most so many nodes are walked each time
+    loops: Rows[Ascii]  # bytes that lead from a lexical state to itself
+    loop_flags: Rows[u8]  # see `state_masks`
+    wide_exits: Rows[WideExits]
+    counted_exits: Rows[CountedExit]
+
+    # Stored rows.
+    stored: Rows[i32]  # 2 * room, hash table: 0 or the number of a row
+    stored_codes: Rows[i64]  # hash of a row
+    stored_rows: Rows[Rows[u32]]
+    stored_room: i64
+
+
+# Growing tables, as `want` tells them when a kernel returns FULL.
+TABLES: Final = (
+    "nodes", "stacks", "macros", "configs", "steps", "frames", "bits", "texts", "extras", "pairs",
+    "places", "mask_places", "listing", "leavings", "work", "items",
+)  # fmt: skip
+(
+    NODES, STACKS, MACROS, CONFIGS, STEPS, FRAMES, BITS, TEXTS, EXTRAS, PAIRS,
+    PLACES, MASK_PLACES, LISTING, LEAVINGS, WORK, ITEMS,
+) = range(len(TABLES))  # fmt: skip
 
 # Operations of `entry.run`.
 ENTER: Final = 5
@@ -244,83 +621,6 @@ V_DEAD: Final = 2
 V_DOUBT: Final = 3
 V_SEARCH: Final = 4  # Python cannot decide
 
-# Fields of OBJECT.
-O_WORDS: Final = 0  # uint64 words of a set of names
-O_NAMES: Final = 1  # number of names
-O_NAME: Final = 2  # first row in NAME
-O_KEYS: Final = 3  # root in KEYS
-O_OTHER: Final = 4  # node of the value of undeclared keys, DEAD if not allowed
-O_ORDERED: Final = 5
-O_COMMA: Final = 6  # nodes
-O_CLOSING: Final = 7
-O_COLON: Final = 8  # NIL in arrays of different strings
-O_START: Final = 9  # lexical state at the first byte of a key
-O_QUOTED: Final = 10  # lexical state before its quote
-O_PLAIN: Final = 11  # only necessary escapes are allowed
-O_BARE: Final = 12  # whether the value of a name includes the colon and the rest
-O_CLASS: Final = 13  # first OBJECT row of its classes of undeclared keys
-O_COUNTS: Final = 13  # for different strings: least count | (greatest count + 1) << 16
-O_CLASSES: Final = 14  # number of those classes, 0 if O_OTHER is enough
-O_OF_CLASS: Final = 15  # whether it is a class; frames then have the object's frame as position
-
-# Fields of NAME, by rank (names sorted by their UTF-8).
-N_AT: Final = 0  # in POOL
-N_LENGTH: Final = 1
-N_VALUE: Final = 2  # node, DEAD if the property can have no value
-N_REQUIRED: Final = 3
-N_INDEX: Final = 4  # rank → declared index
-N_RANK: Final = 5  # declared index → rank
-
-# Fields of KEYS.
-K_BYTE: Final = 0
-K_LOW: Final = 1  # ranks of the names below: [low, high)
-K_HIGH: Final = 2
-K_DEPTH: Final = 3
-K_CHILD: Final = 4  # first child; children are neighbours
-K_CHILDREN: Final = 5
-
-# Fields of PICTURE.
-P_BASE: Final = 0  # row in BASE, -1 if listed; for counts, the first of several
-P_LISTED: Final = 1  # tokens in LISTED: from, to
-P_EXITS: Final = 3  # root of the trie of rests of tokens outside; 0: none; or WIDE_EXITS
-P_WIDE: Final = 4  # first in WIDE: tries of exits by first bytes
-P_DOUBTS: Final = 5  # index in LISTED, after their number: trie nodes with unsure tokens; or 0
-P_MOST: Final = 1  # for counts: items of the last of its rows
-P_EXIT: Final = 4  # for counts: exits in EXIT: from, to; P_EXITS has all
-CLOSED: Final = 0  # field of state mask 0: whether there is no room for more
-
-# Fields of LENGTH: characters that a text from a pair must still begin, + 1; 0 unknown.
-L_EXACT: Final = 0
-L_SINGLE: Final = 1  # the same for characters of one byte: an upper bound
-L_STEADY: Final = 2  # whether each greater length is possible too: for L_EXACT, for L_SINGLE
-L_SEEN: Final = 4  # last search that visited it,
-L_PARENT: Final = 5  # its predecessor,
-L_LINK: Final = 6  # next pair in its list
-ENDLESS: Final = 1 << 30  # length if there is no text
-
-# Fields of a table of LALR.
-T_TERMINALS: Final = 0  # number of terminals; the last is the end of the text
-T_END: Final = 1  # top state when all is read
-T_NEWLINE: Final = 2  # terminals, -1 if lines are not indented
-T_INDENT: Final = 3
-T_DEDENT: Final = 4
-T_TAB: Final = 5
-T_FREE: Final = 6  # node after which every stack has a text to the end; 0: unknown
-T_DEPTH: Final = 7  # more states than reductions push, except in endless loops
-T_ACTION: Final = 8  # index in LALR: per state, a row by terminal: state + 1, or -1 - production
-T_GOTO: Final = 9  # index: per state, a row by rule: next state + 1
-T_PRODUCTION: Final = 10  # index: per production, its length and rule
-T_BRACKET: Final = 11  # index: per terminal, change of open brackets, or an item's width + 1
-T_SCANNER: Final = 12  # index: per state, first way in EDGE + 1 (0 unknown), number of ways
-T_LEVEL: Final = 13  # guard level of its lookaheads
-T_REACHED: Final = 14  # a CLEAR node that accepts under guards
-T_LINE: Final = 15  # as T_FREE, where a newline may follow; 0 if lines are not indented
-T_MORE: Final = 16  # T_REACHED after one more byte
-T_FIELDS: Final = 19
-# A row is three numbers: index in LALR of column 0, first column, end of columns; other columns are
-# 0. A way is four numbers: a node; the terminal or IGNORED; EVERYWHERE, OUTSIDE or INSIDE; a node
-# as T_FREE for one of its texts, or 0. Two nodes are in EDGE before the first way: T_REACHED after
-# any first byte, outside and inside brackets; -1 until requested.
 EVERYWHERE: Final = 0
 OUTSIDE: Final = 1  # of brackets
 INSIDE: Final = 2
@@ -345,9 +645,6 @@ TAB_BYTE: Final = 0x09
 BLANK_BYTE: Final = 0x20
 BACKSLASH: Final = 0x5C
 
-ENTERED: Final = 273  # int64[room of SCRATCH]: ENTRY node << 32 | a stack that it was entered on
-ENTRIES: Final = 274  # how many
-
 # Entries of closures (`kernels.shared_closures`). Flags in the second field of an EXPR node:
 NULLABLE: Final = 1  # it accepts the empty text
 SHARED: Final = 2  # it may be entered once for all that follows it in a closure
@@ -355,50 +652,12 @@ SHARED: Final = 2  # it may be entered once for all that follows it in a closure
 # Kind of node: an EXPR, 0, guards: end of that expression; or a node, the ENTRY below it.
 ENTRY: Final = 32
 
-# Lexer masks of lexers of Lark's automaton (`kernels.fill`):
-OUTLOOK: Final = 206  # int64[n]: trie node << 32 | macro state
-OUTLOOK_HASH: Final = 207
-OUTLOOK_AT: Final = 208  # int32[n, 4], see below
-OUTLOOKS: Final = 209  # scalars
-OUTLOOK_ROOM: Final = 210
-SEEN_LIST: Final = 211  # int32[n]: ranges of tokens or a row; number of exits, and exits
-SEEN_LISTED: Final = 212  # scalars
-SEEN_LIST_ROOM: Final = 213
-LEFT_BY: Final = 214  # int64[n, 3]: of a new lexer mask: config, number of trie nodes, the last
-LEFT_AT: Final = 215  # int64[n]: previous of the same config << 32 | trie node
-LEAVINGS: Final = 216  # scalars
-LEAVING_ROOM: Final = 217
-# Cache of line checks, by stack and TOOK, as each byte of a line needs them:
-FITTED: Final = 218  # whether any line may follow
-FITTED_IS: Final = 219
-WIDENED: Final = 220  # whether a block may begin
-WIDENED_IS: Final = 221
-
 # Code for Python:
 NEED_TRIE: Final = -13  # WANT is the index in SEEN_LIST of an exit without a trie
 # Codes that `entry` serves:
 NEED_LEXER: Final = -14  # WANT is a LEXES node without its TARGET
 NEED_STEP: Final = -15  # WANT is the macro state of a lexer, WANT_BELOW a byte
 NEED_OUTLOOK: Final = -16  # WANT is a macro state of a lexer, WANT_BELOW a trie node
-
-# More fields of a table of LALR.
-T_WORDS: Final = 17  # words of a set of terminals
-T_SETS: Final = 18  # index: per state, terminals that it shifts, and those of each reduction
-
-# Fields of OUTLOOK_AT.
-S_TOKENS: Final = 0  # index in SEEN_LIST
-S_RANGES: Final = 1  # number of ranges (from, to in TRIE_TOKEN), or WHOLE_ROW
-S_EXITS: Final = 2  # index in SEEN_LIST
-S_KNOWN: Final = 3
-WHOLE_ROW: Final = -1
-# An exit: a node and a stack of the macro state; the root of a trie of rests, or 0, MANY_NODES
-# (still to be made) or NO_PICTURE (no room); the number of trie nodes, and these.
-X_NODE: Final = 0
-X_STACK: Final = 1
-X_ROOT: Final = 2
-X_COUNT: Final = 3
-X_NODES: Final = 4
-MANY_NODES: Final = -2
 
 V_APART: Final = 5  # verdict: it depends on the LALR states
 
@@ -409,24 +668,7 @@ APART: Final = 42  # a node of such a macro state whose verdict depends on the L
 LEXES: Final = 43  # SETS of terminals, first way, ways * 4 + where, guards, table; see TARGET
 SETS: Final = 44  # four words of a set, the next SETS or 0
 
-# Lengths of bounded patterns (`kernels.bounds`). This constraint:
-SPLITTING: Final = 269  # whether searches split states into options, since one took long
-
-# The vocabulary:
-BOUND_SEARCH: Final = 270  # scalar: pairs that a search expands before it is SPLITTING
-
-# The lexer DFA, see `kernels.lexer_states`:
-LEX_OPTION_AT: Final = 271  # int32[lexical states]: 0 unknown, -1 if there is one, or index
-LEX_OPTION: Final = 272  # int32: options from that index, up to a 0
 OPTIONS_OF: Final = 1 << 30  # added to WANT of NEED_LEX: the options of a state are missing
-
-# Two more fields of LENGTH, used during a search: twice the characters read before the pair, plus
-# one while it waits; and the fewest that may be left.
-L_LEVEL: Final = 8
-L_LEFT: Final = 9
-L_ROW: Final = 10
-SEARCH_FEWEST: Final = 275  # the nearest pairs have a text with so few characters,
-SEARCH_NEXT: Final = 276  # and the next ones with so many
 
 # Flag of the lexical state between characters: each character has a one-byte spelling, and
 # intersecting patterns accept all spellings of a text or none.

@@ -1,6 +1,6 @@
 """Lark's contextual lexer on the stacks of its parser: closures, and steps by one byte."""
 
-from guideway.automaton.jit.views import Context, inner, int32s, int64s, once, uint8s, uint64s
+from guideway.automaton.jit.views import inner, once
 from guideway.automaton.kernels import layout as at
 from guideway.automaton.kernels.intern import node_of, stack_of, step_place
 from guideway.automaton.kernels.lalr import (
@@ -8,13 +8,16 @@ from guideway.automaton.kernels.lalr import (
     brackets_after,
     fed,
     is_in_sets,
+    lalr_of,
     lines_behind_line,
     lines_taken,
     may_end,
     scan_of,
+    scanner_of,
     stack_behind_line,
-    top_field,
+    top_of,
 )
+from guideway.automaton.kernels.layout import Context, Way
 from guideway.automaton.kernels.liveness import verdict_of
 from guideway.automaton.kernels.shared_closures import found, found_alive, push
 from guideway.automaton.kernels.state_masks import is_expanded, is_lead
@@ -23,28 +26,28 @@ from guideway.automaton.kernels.state_masks import is_expanded, is_lead
 @inner
 def step_lexer(context: Context, node: int, stack: int, byte: int) -> int:
     """Push the configurations that a LEXER becomes after a byte."""
-    nodes = int32s(context, at.NODE)
-    macro = int(nodes[node * 6 + 1])
-    if not is_lead(uint64s(context, at.FIRST), macro * 4, byte):
+    nodes = context.nodes
+    macro = nodes[node].a
+    if not is_lead(context.macros[macro].leads, byte):
         return at.OK
     key = ((macro << 9) | byte) + 1
     place = step_place(context, key)
-    if int64s(context, at.STEP_KEY)[place] != key:
-        context[at.WANT], context[at.WANT_BELOW] = macro, byte
+    if context.steps[place].key != key:
+        context.want, context.want_below = macro, byte
         return at.NEED_STEP
-    after = int(int32s(context, at.STEP_VALUE)[place])
+    after = context.steps[place].macro
     if after == 0:
         return at.OK
-    return push_lexer(context, after, int(nodes[node * 6 + 2]), int(nodes[node * 6 + 3]), stack)
+    return push_lexer(context, after, nodes[node].b, nodes[node].c, stack)
 
 
 @inner
 def push_lexer(context: Context, macro: int, table: int, lines: int, stack: int) -> int:
     """Push the configurations of a macro state of terminals, on its states."""
-    macros, configs = int32s(context, at.MACRO), int64s(context, at.CONFIG)
-    first, reads = int(macros[macro * 4]), False
-    for index in range(first, first + macros[macro * 4 + 1]):
-        node, taken = int(configs[index] >> 32), int(configs[index] & 0xFFFFFFFF)
+    macros, configs = context.macros, context.configs
+    first, reads = macros[macro].first, False
+    for index in range(first, first + macros[macro].count):
+        node, taken = configs[index] >> 32, configs[index] & 0xFFFFFFFF
         if not leaves_lexer(context, node):
             reads = True
             continue
@@ -62,33 +65,29 @@ def push_lexer(context: Context, macro: int, table: int, lines: int, stack: int)
 @inner
 def leaves_lexer(context: Context, node: int) -> bool:
     """Return True if a node of a macro state of terminals is TOOK or APART."""
-    nodes = int32s(context, at.NODE)
-    if nodes[node * 6] == at.GUARDED:
-        node = int(nodes[node * 6 + 1])
-    return nodes[node * 6] in (at.TOOK, at.APART)
+    nodes = context.nodes
+    if nodes[node].kind == at.GUARDED:
+        node = nodes[node].a
+    return nodes[node].kind in (at.TOOK, at.APART)
 
 
 @inner
 def bare_node(context: Context, node: int) -> int:
-    nodes = int32s(context, at.NODE)
-    return int(nodes[node * 6 + 1]) if nodes[node * 6] == at.APART else node
+    nodes = context.nodes
+    return nodes[node].a if nodes[node].kind == at.APART else node
 
 
 @inner
 def node_on_states(context: Context, node: int, lines: int) -> int:
     """A TOOK node with the LINES of the states; any other node unchanged."""
-    nodes = int32s(context, at.NODE)
+    nodes = context.nodes
     held = bare_node(context, node)
-    core = int(nodes[held * 6 + 1]) if nodes[held * 6] == at.GUARDED else held
-    if nodes[core * 6] != at.TOOK or (
-        lines == 0 and nodes[core * 6 + 4] == nodes[core * 6 + 5] == 0
-    ):
+    core = nodes[held].a if nodes[held].kind == at.GUARDED else held
+    if nodes[core].kind != at.TOOK or (lines == 0 and nodes[core].d == nodes[core].e == 0):
         return node
-    made = node_of(
-        context, at.TOOK, int(nodes[core * 6 + 1]), int(nodes[core * 6 + 2]), lines, 0, 0
-    )
+    made = node_of(context, at.TOOK, nodes[core].a, nodes[core].b, lines, 0, 0)
     if made >= 0 and held != core:
-        made = node_of(context, at.GUARDED, made, int(nodes[held * 6 + 2]), 0, 0, 0)
+        made = node_of(context, at.GUARDED, made, nodes[held].b, 0, 0, 0)
     if made >= 0 and node != held:
         made = node_of(context, at.APART, made, 0, 0, 0, 0)
     return made
@@ -97,14 +96,14 @@ def node_on_states(context: Context, node: int, lines: int) -> int:
 @inner
 def stack_on_states(context: Context, taken: int, lines: int, stack: int) -> int:
     """A stack of a macro state, which ends with TOOK, on the states."""
-    pairs, above, place = int64s(context, at.STACK), 0, taken
+    pairs, above, place = context.stacks, 0, taken
     while place != 0:
-        place, above = int(pairs[place] & 0xFFFFFFFF), above + 1
+        place, above = pairs[place] & 0xFFFFFFFF, above + 1
     for left in range(above, 0, -1):
         place = taken
         for _ in range(left - 1):
-            place = int(pairs[place] & 0xFFFFFFFF)
-        node = int(pairs[place] >> 32)
+            place = pairs[place] & 0xFFFFFFFF
+        node = pairs[place] >> 32
         if left == above:
             node = node_on_states(context, node, lines)
         stack = stack_of(context, node, stack) if node >= 0 else node
@@ -125,21 +124,21 @@ def expand_scan(context: Context, kind: int, node: int, stack: int) -> int:
         return _lined(context, node, stack)
     if kind == at.PLACE:
         return _place(context, node, stack)
-    if context[at.GUARDING] == 0 or int32s(context, at.NODE)[node * 6 + 1] != 0:
-        context[at.ACCEPT] = 1
+    if context.guarding == 0 or context.nodes[node].a != 0:
+        context.accept = 1
     return at.OK
 
 
 @inner
 def _place(context: Context, node: int, stack: int) -> int:
     """Push the states on the stack, then SCAN or the LINE."""
-    nodes, edges = int32s(context, at.NODE), int32s(context, at.EDGE)
-    table, lines = int(nodes[node * 6 + 1]), int(nodes[node * 6 + 2])
-    start, count, line = nodes[node * 6 + 3], nodes[node * 6 + 4], int(nodes[node * 6 + 5])
+    nodes, edges = context.nodes, context.edges
+    table, lines = nodes[node].a, nodes[node].b
+    start, count, line = nodes[node].c, nodes[node].d, nodes[node].e
     below, state = stack, 0
     for index in range(start, start + 2 * count, 2):
-        state = int(edges[index])
-        read = node_of(context, at.READ_STATE, table, state, int(edges[index + 1]), below, 0)
+        state = edges[index]
+        read = node_of(context, at.READ_STATE, table, state, edges[index + 1], below, 0)
         if read < 0:
             return read
         stack = stack_of(context, read, stack)
@@ -148,9 +147,7 @@ def _place(context: Context, node: int, stack: int) -> int:
     if line == 0:
         line = node_of(context, at.SCAN, table, state, lines, 1, 0)
         return push(context, line, stack) if line >= 0 else line
-    return _push_on_took(
-        context, line, table, int(int32s(context, at.LALR)[table + at.T_NEWLINE]), lines, stack
-    )
+    return _push_on_took(context, line, table, lalr_of(context, table).newline, lines, stack)
 
 
 @inner
@@ -167,44 +164,44 @@ def _push_on_took(
 @inner
 def _scan(context: Context, node: int, stack: int) -> int:
     """Push all scanner ways; and the end, where the text may end."""
-    nodes, tables = int32s(context, at.NODE), int32s(context, at.LALR)
-    table, state = int(nodes[node * 6 + 1]), int(nodes[node * 6 + 2])
-    lines = int(nodes[node * 6 + 3])
-    scanner = tables[table + at.T_SCANNER] + 2 * state
-    start = int(tables[scanner]) - 1
+    nodes = context.nodes
+    table, state = nodes[node].a, nodes[node].b
+    lines = nodes[node].c
+    scanner = scanner_of(context, table, state)
+    start = scanner.first - 1
     if start < 0:
-        context[at.WANT] = node
+        context.want = node
         return at.NEED_SCANNER
-    if nodes[node * 6 + 4] == 0:
+    if nodes[node].d == 0:
         code = may_end(context, table, stack, lines)
         if code > 0:
-            code = push(context, at.NIL, top_field(context, stack, 4))
+            code = push(context, at.NIL, top_of(context, stack).d)
         if code < 0:
             return code
     where = at.EVERYWHERE
     if lines != 0:
-        where = at.INSIDE if nodes[lines * 6 + 1] > 0 else at.OUTSIDE
-    return _push_ways(context, table, start, int(tables[scanner + 1]) * 4 + where, stack, lines)
+        where = at.INSIDE if nodes[lines].a > 0 else at.OUTSIDE
+    return _push_ways(context, table, start, scanner.count * 4 + where, stack, lines)
 
 
 @inner
 def _push_ways(context: Context, table: int, start: int, which: int, stack: int, lines: int) -> int:
     """Push the ways from `start` on; `which` is their number << 2 | where."""
-    edges, ways, where = int32s(context, at.EDGE), which >> 2, which & 3
+    ways, where = which >> 2, which & 3
     lexed, sets = lexes(context, table, stack), 0
     if lexed > 0:
         sets = accepted(context, table, stack)
     code = _lexer(context, table, start, which, sets, stack, lines) if lexed > 0 else lexed
     if code < 0:
         return code
-    for way in range(start, start + 4 * ways, 4):
-        read, terminal = int(edges[way]), int(edges[way + 1])
+    for place in range(start, start + at.WAY_SIZE * ways, at.WAY_SIZE):
+        way = Way.within(context.edges, place)
         # Ends of lines are read with the states.
         by_itself = lexed == 0 or (
-            edges[way + 2] == at.OUTSIDE and is_in_sets(context, sets, terminal)
+            way.where == at.OUTSIDE and is_in_sets(context, sets, way.terminal)
         )
-        if by_itself and edges[way + 2] in (at.EVERYWHERE, where):
-            code = _push_on_took(context, read, table, terminal, lines, stack)
+        if by_itself and way.where in (at.EVERYWHERE, where):
+            code = _push_on_took(context, way.node, table, way.terminal, lines, stack)
             if code < 0:
                 return code
     return at.OK
@@ -213,9 +210,9 @@ def _push_ways(context: Context, table: int, start: int, which: int, stack: int,
 @inner
 def lexes(context: Context, table: int, stack: int) -> int:
     """Return 1 if the terminals can share one lexer, as liveness does not depend on the stack."""
-    if int32s(context, at.LALR)[table + at.T_FREE] == 0 or context[at.CAPTURES] != 0:
+    if lalr_of(context, table).free == 0 or context.captures != 0:
         return 0
-    outside = verdict_of(context, at.NIL, top_field(context, stack, 4))
+    outside = verdict_of(context, at.NIL, top_of(context, stack).d)
     return min(outside, at.OK) if outside != at.V_ALIVE else 1
 
 
@@ -224,26 +221,26 @@ def _lexer(
     context: Context, table: int, start: int, which: int, sets: int, stack: int, lines: int
 ) -> int:
     """Push the LEXER of the ways of terminals in SETS."""
-    guards = int(context[at.GUARDING])
+    guards = context.guarding
     key = node_of(context, at.LEXES, sets, start, which, guards, table) if sets >= 0 else sets
     if key < 0:
         return key
-    macro = int(int32s(context, at.TARGET)[key]) - 1
+    macro = context.nodes[key].target - 1
     if macro < 0:
-        context[at.WANT] = key
+        context.want = key
         return at.NEED_LEXER
-    context[at.GUARDING] = 0
+    context.guarding = 0
     code = push_lexer(context, macro, table, lines, stack) if macro > 0 else at.OK
-    context[at.GUARDING] = guards
+    context.guarding = guards
     return code
 
 
 @inner
 def _took(context: Context, node: int, stack: int) -> int:
     """Reduce and shift a terminal, and push SCAN."""
-    nodes = int32s(context, at.NODE)
-    table, terminal = int(nodes[node * 6 + 1]), int(nodes[node * 6 + 2])
-    lines = int(nodes[node * 6 + 3])
+    nodes = context.nodes
+    table, terminal = nodes[node].a, nodes[node].b
+    lines = nodes[node].c
     if terminal != at.IGNORED:
         if brackets_after(context, table, lines, terminal) < 0:
             return at.OK
@@ -260,9 +257,9 @@ def _took(context: Context, node: int, stack: int) -> int:
 @inner
 def _lined(context: Context, node: int, stack: int) -> int:
     """Shift the newline, INDENT and DEDENT terminals, and push SCAN."""
-    nodes = int32s(context, at.NODE)
-    table, lines = int(nodes[node * 6 + 1]), int(nodes[node * 6 + 2])
-    columns = int(nodes[node * 6 + 3])
+    nodes = context.nodes
+    table, lines = nodes[node].a, nodes[node].b
+    columns = nodes[node].c
     stack = stack_behind_line(context, table, stack, lines, columns)
     if stack <= 0:
         return stack
@@ -276,27 +273,27 @@ def _lined(context: Context, node: int, stack: int) -> int:
 @once
 def expand_line(context: Context, node: int, stack: int) -> int:
     """Keep a LINE that reads on; after a newline it may end, with a lookahead if needed."""
-    nodes = int32s(context, at.NODE)
-    state, columns = int(nodes[node * 6 + 1]), int(nodes[node * 6 + 2])
-    following = int(nodes[node * 6 + 3])
+    nodes = context.nodes
+    state, columns = nodes[node].a, nodes[node].b
+    following = nodes[node].c
     if not is_expanded(context, state):
         return at.NEED_LEX
-    flags = uint8s(context, at.LEX_FLAG)[state]
+    flags = context.lexer_flags[state]
     if flags & at.GOES_ON:
         code = found(context, node, stack)
         if code < 0:
             return code
     if flags & at.ACCEPTS == 0 or columns < 0:
         return at.OK
-    top = int64s(context, at.STACK)[stack] >> 32
-    states = int64s(context, at.STACK)[stack] & 0xFFFFFFFF
-    table, lines = int(nodes[top * 6 + 1]), int(nodes[top * 6 + 3])
+    top = context.stacks[stack] >> 32
+    states = context.stacks[stack] & 0xFFFFFFFF
+    table, lines = nodes[top].a, nodes[top].c
     lined = node_of(context, at.LINED, table, lines, columns, 0, 0)
     if lined < 0 or following == 0:
         return push(context, lined, int(states)) if lined >= 0 else lined
     under = stack_of(context, lined, int(states))
     if under < 0:
         return under
-    level = int(int32s(context, at.LALR)[table + at.T_LEVEL])
+    level = lalr_of(context, table).level
     ahead = node_of(context, at.AHEAD, following, level, 0, 0, 0)
     return push(context, ahead, under) if ahead >= 0 else ahead

@@ -2,40 +2,28 @@
 
 import numpy as np
 
-from guideway.automaton.jit.views import Context, inner, int32s, int64s, once, uint8s, uint64s
+from guideway.automaton.jit.views import inner, once
 from guideway.automaton.kernels import layout as at
-from guideway.automaton.kernels.intern import extras_of, full, mixed, node_of, text_of
+from guideway.automaton.kernels.intern import add_hash, extras_of, full, mixed, node_of, text_of
+from guideway.automaton.kernels.layout import Context, Name
 from guideway.automaton.kernels.state_masks import is_lead
 
 
 @inner
-def object_field(context: Context, thing: int, field: int) -> int:
-    return int32s(context, at.OBJECT)[thing * 16 + field]
-
-
-@inner
-def name_field(context: Context, thing: int, rank: int, field: int) -> int:
-    return int32s(context, at.NAME)[(object_field(context, thing, at.O_NAME) + rank) * 6 + field]
-
-
-@inner
-def frame_field(context: Context, frame: int, field: int) -> int:
-    """A field of a frame: object, position, extras, missing, bits, others."""
-    return int32s(context, at.FRAME)[frame * 6 + field]
+def name_of(context: Context, thing: int, rank: int) -> Name:
+    return context.names[context.objects[thing].first_name + rank]
 
 
 @inner
 def may_come(context: Context, frame: int, rank: int) -> bool:
-    place = frame_field(context, frame, 4)
-    return (uint64s(context, at.BIT)[place + (rank >> 6)] >> np.uint64(rank & 63)) & np.uint64(
-        1
-    ) != 0
+    place = context.frames[frame].bits
+    return (context.bits[place + (rank >> 6)] >> np.uint64(rank & 63)) & np.uint64(1) != 0
 
 
 @inner
 def any_may_come(context: Context, frame: int, low: int, high: int) -> bool:
     """Return True if one of the names [low, high) may come next."""
-    bits, place = uint64s(context, at.BIT), frame_field(context, frame, 4)
+    bits, place = context.bits, context.frames[frame].bits
     rank = low
     while rank < high:
         word = bits[place + (rank >> 6)] >> np.uint64(rank & 63)
@@ -51,53 +39,46 @@ def any_may_come(context: Context, frame: int, low: int, high: int) -> bool:
 @inner
 def _frame_of(context: Context, thing: int, position: int, extras: int, missing: int) -> int:
     """The frame whose allowed names are the bits after the last used ones."""
-    frames = int32s(context, at.FRAME)
-    table = int32s(context, at.FRAME_HASH)
-    bits = uint64s(context, at.BIT)
-    words, fresh = object_field(context, thing, at.O_WORDS), context[at.BITS]
+    frames, bits = context.frames, context.bits
+    words, fresh = context.objects[thing].words, bits.used
     code = mixed(mixed(mixed(thing, position), extras), missing)
     for word in range(words):
         code = mixed(code, int(np.int64(bits[fresh + word])))
-    last = 2 * context[at.FRAME_ROOM] - 1
+    last = 2 * frames.room - 1
     place = code & last
-    while table[place] != 0:
-        start = (table[place] - 1) * 6
+    while frames.hashes[place] != 0:
+        one = frames[frames.hashes[place] - 1]
         same = (
-            frames[start] == thing
-            and frames[start + 1] == position
-            and frames[start + 2] == extras
-            and frames[start + 3] == missing
+            one.thing == thing
+            and one.position == position
+            and one.extras == extras
+            and one.missing == missing
         )
         for word in range(words):
-            same = same and bits[frames[start + 4] + word] == bits[fresh + word]
+            same = same and bits[one.bits + word] == bits[fresh + word]
         if same:
-            return int(table[place]) - 1
+            return frames.hashes[place] - 1
         place = (place + 1) & last
-    made = context[at.FRAMES]
-    if made == context[at.FRAME_ROOM]:
+    made = frames.used
+    if made == frames.room:
         return full(context, at.FRAMES)
-    context[at.FRAMES], context[at.BITS] = made + 1, fresh + words
-    table[place] = made + 1
-    others = object_field(context, thing, at.O_OTHER) != at.DEAD
-    waiting = object_field(context, thing, at.O_ORDERED) != 0 and missing > 0
-    start = made * 6
-    frames[start], frames[start + 1], frames[start + 2], frames[start + 3] = (
-        thing,
-        position,
-        extras,
-        missing,
-    )
-    frames[start + 4], frames[start + 5] = fresh, 1 if others and not waiting else 0
+    frames.used, bits.used = made + 1, fresh + words
+    frames.hashes[place] = made + 1
+    others = context.objects[thing].other != at.DEAD
+    waiting = context.objects[thing].ordered != 0 and missing > 0
+    one = frames[made]
+    one.thing, one.position, one.extras, one.missing = thing, position, extras, missing
+    one.bits, one.others = fresh, 1 if others and not waiting else 0
     return made
 
 
 @inner
 def _clear_bits(context: Context, thing: int) -> int:
     """Prepare the words of an empty set of names; 0, or FULL."""
-    words, fresh = object_field(context, thing, at.O_WORDS), context[at.BITS]
-    if fresh + words > context[at.BIT_ROOM]:
+    words, fresh = context.objects[thing].words, context.bits.used
+    if fresh + words > context.bits.room:
         return full(context, at.BITS)
-    bits = uint64s(context, at.BIT)
+    bits = context.bits
     for word in range(words):
         bits[fresh + word] = np.uint64(0)
     return 0
@@ -105,18 +86,18 @@ def _clear_bits(context: Context, thing: int) -> int:
 
 @inner
 def _set_bit(context: Context, thing: int, rank: int) -> None:
-    if name_field(context, thing, rank, at.N_VALUE) != at.DEAD:
-        place = context[at.BITS] + (rank >> 6)
-        uint64s(context, at.BIT)[place] |= np.uint64(1) << np.uint64(rank & 63)
+    if name_of(context, thing, rank).value != at.DEAD:
+        place = context.bits.used + (rank >> 6)
+        context.bits[place] |= np.uint64(1) << np.uint64(rank & 63)
 
 
 @inner
 def _set_ordered(context: Context, thing: int, position: int) -> None:
     """Allow the names from `position` on up to the first required one."""
-    for index in range(position, object_field(context, thing, at.O_NAMES)):
-        rank = name_field(context, thing, index, at.N_RANK)
+    for index in range(position, context.objects[thing].name_count):
+        rank = name_of(context, thing, index).rank
         _set_bit(context, thing, rank)
-        if name_field(context, thing, rank, at.N_REQUIRED) != 0:
+        if name_of(context, thing, rank).required != 0:
             return
 
 
@@ -126,10 +107,10 @@ def first_frame(context: Context, thing: int) -> int:
     if code < 0:
         return code
     missing = 0
-    count = object_field(context, thing, at.O_NAMES)
+    count = context.objects[thing].name_count
     for rank in range(count):
-        missing += name_field(context, thing, rank, at.N_REQUIRED)
-    if object_field(context, thing, at.O_ORDERED) != 0:
+        missing += name_of(context, thing, rank).required
+    if context.objects[thing].ordered != 0:
         _set_ordered(context, thing, 0)
     else:
         for rank in range(count):
@@ -139,34 +120,34 @@ def first_frame(context: Context, thing: int) -> int:
 
 @inner
 def _copy_bits(context: Context, thing: int, frame: int) -> None:
-    bits, place = uint64s(context, at.BIT), frame_field(context, frame, 4)
-    for word in range(object_field(context, thing, at.O_WORDS)):
-        bits[context[at.BITS] + word] = bits[place + word]
+    bits, place = context.bits, context.frames[frame].bits
+    for word in range(context.objects[thing].words):
+        bits[context.bits.used + word] = bits[place + word]
 
 
 @inner
 def frame_after_name(context: Context, frame: int, rank: int) -> int:
-    thing = frame_field(context, frame, 0)
-    if object_field(context, thing, at.O_BARE) != 0:
+    thing = context.frames[frame].thing
+    if context.objects[thing].bare != 0:
         return frame
     code = _clear_bits(context, thing)
     if code < 0:
         return code
     position = 0
-    if object_field(context, thing, at.O_ORDERED) != 0:
-        position = name_field(context, thing, rank, at.N_INDEX) + 1
+    if context.objects[thing].ordered != 0:
+        position = name_of(context, thing, rank).index + 1
         _set_ordered(context, thing, position)
     else:
         _copy_bits(context, thing, frame)
-        place = context[at.BITS] + (rank >> 6)
-        uint64s(context, at.BIT)[place] &= ~(np.uint64(1) << np.uint64(rank & 63))
-    missing = frame_field(context, frame, 3) - name_field(context, thing, rank, at.N_REQUIRED)
-    return _frame_of(context, thing, position, frame_field(context, frame, 2), missing)
+        place = context.bits.used + (rank >> 6)
+        context.bits[place] &= ~(np.uint64(1) << np.uint64(rank & 63))
+    missing = context.frames[frame].missing - name_of(context, thing, rank).required
+    return _frame_of(context, thing, position, context.frames[frame].extras, missing)
 
 
 @inner
 def has_extra(context: Context, extras: int, text: int) -> bool:
-    pairs = int64s(context, at.EXTRA)
+    pairs = context.extras
     while extras != 0:
         if pairs[extras] >> 32 == text:
             return True
@@ -177,7 +158,7 @@ def has_extra(context: Context, extras: int, text: int) -> bool:
 @inner
 def _with_extra(context: Context, extras: int, text: int) -> int:
     """The set with one more text, in ascending order."""
-    pairs = int64s(context, at.EXTRA)
+    pairs = context.extras
     rest, smaller = extras, 0
     while rest != 0 and pairs[rest] >> 32 < text:
         rest, smaller = pairs[rest] & 0xFFFFFFFF, smaller + 1
@@ -195,9 +176,9 @@ def _with_extra(context: Context, extras: int, text: int) -> int:
 @inner
 def frame_after_other(context: Context, frame: int, text: int) -> int:
     """The frame after an undeclared name; UNKNOWN_TEXT if it was not kept."""
-    if object_field(context, frame_field(context, frame, 0), at.O_OF_CLASS) != 0:
-        frame = frame_field(context, frame, 1)
-    thing, extras = frame_field(context, frame, 0), frame_field(context, frame, 2)
+    if context.objects[context.frames[frame].thing].is_class != 0:
+        frame = context.frames[frame].position
+    thing, extras = context.frames[frame].thing, context.frames[frame].extras
     if text != at.UNKNOWN_TEXT or not has_extra(context, extras, text):
         extras = _with_extra(context, extras, text)
     if extras < 0:
@@ -206,11 +187,11 @@ def frame_after_other(context: Context, frame: int, text: int) -> int:
     if code < 0:
         return code
     position = 0
-    if object_field(context, thing, at.O_ORDERED) != 0:
-        position = object_field(context, thing, at.O_NAMES)
+    if context.objects[thing].ordered != 0:
+        position = context.objects[thing].name_count
     else:
         _copy_bits(context, thing, frame)
-    return _frame_of(context, thing, position, extras, frame_field(context, frame, 3))
+    return _frame_of(context, thing, position, extras, context.frames[frame].missing)
 
 
 @inner
@@ -219,16 +200,16 @@ def frame_of_class(context: Context, frame: int, thing: int) -> int:
     code = _clear_bits(context, thing)
     if code < 0:
         return code
-    return _frame_of(context, thing, frame, frame_field(context, frame, 2), 0)
+    return _frame_of(context, thing, frame, context.frames[frame].extras, 0)
 
 
 @inner
 def key_child(context: Context, node: int, byte: int) -> int:
     """The key trie node after one more byte, -1 if no name matches."""
-    keys = int32s(context, at.KEYS)
-    first = keys[node * 6 + at.K_CHILD]
-    for child in range(first, first + keys[node * 6 + at.K_CHILDREN]):
-        if keys[child * 6 + at.K_BYTE] == byte:
+    keys = context.key_nodes
+    first = keys[node].child
+    for child in range(first, first + keys[node].children):
+        if keys[child].byte == byte:
             return child
     return -1
 
@@ -236,9 +217,9 @@ def key_child(context: Context, node: int, byte: int) -> int:
 @inner
 def key_ends(context: Context, thing: int, node: int) -> int:
     """The rank of the name that ends at a key trie node, -1 if none."""
-    keys = int32s(context, at.KEYS)
-    rank, depth = keys[node * 6 + at.K_LOW], keys[node * 6 + at.K_DEPTH]
-    if rank < keys[node * 6 + at.K_HIGH] and name_field(context, thing, rank, at.N_LENGTH) == depth:
+    keys = context.key_nodes
+    rank, depth = keys[node].low, keys[node].depth
+    if rank < keys[node].high and name_of(context, thing, rank).length == depth:
         return rank
     return -1
 
@@ -246,48 +227,40 @@ def key_ends(context: Context, thing: int, node: int) -> int:
 @inner
 def build_keys(context: Context, thing: int, free: int) -> int:
     """Write the trie of an object's names, sorted by bytes, from row `free` on; return its end."""
-    keys, pool = int32s(context, at.KEYS), uint8s(context, at.POOL)
+    keys, pool = context.key_nodes, context.pool
     root = free
-    int32s(context, at.OBJECT)[thing * 16 + at.O_KEYS] = root
-    count = object_field(context, thing, at.O_NAMES)
-    keys[root * 6 + at.K_BYTE], keys[root * 6 + at.K_DEPTH] = 0, 0
-    keys[root * 6 + at.K_LOW], keys[root * 6 + at.K_HIGH] = 0, count
+    context.objects[thing].keys = root
+    count = context.objects[thing].name_count
+    keys[root].byte, keys[root].depth = 0, 0
+    keys[root].low, keys[root].high = 0, count
     free, node = root + 1, root
     while node < free:
-        low, high = keys[node * 6 + at.K_LOW], keys[node * 6 + at.K_HIGH]
-        depth = keys[node * 6 + at.K_DEPTH]
-        keys[node * 6 + at.K_CHILD] = free
+        low, high = keys[node].low, keys[node].high
+        depth = keys[node].depth
+        keys[node].child = free
         rank = low + (1 if key_ends(context, thing, node) >= 0 else 0)
         while rank < high:
-            byte = pool[name_field(context, thing, rank, at.N_AT) + depth]
-            keys[free * 6 + at.K_BYTE], keys[free * 6 + at.K_DEPTH] = byte, depth + 1
-            keys[free * 6 + at.K_LOW] = rank
-            while rank < high and pool[name_field(context, thing, rank, at.N_AT) + depth] == byte:
+            byte = pool[name_of(context, thing, rank).at + depth]
+            keys[free].byte, keys[free].depth = byte, depth + 1
+            keys[free].low = rank
+            while rank < high and pool[name_of(context, thing, rank).at + depth] == byte:
                 rank += 1
-            keys[free * 6 + at.K_HIGH] = rank
+            keys[free].high = rank
             free += 1
-        keys[node * 6 + at.K_CHILDREN] = free - keys[node * 6 + at.K_CHILD]
+        keys[node].children = free - keys[node].child
         node += 1
     return free
 
 
 @inner
 def rehash_frames(context: Context) -> None:
-    frames = int32s(context, at.FRAME)
-    table = int32s(context, at.FRAME_HASH)
-    bits = uint64s(context, at.BIT)
-    last = 2 * context[at.FRAME_ROOM] - 1
-    for number in range(context[at.FRAMES]):
-        start = number * 6
-        code = mixed(
-            mixed(mixed(frames[start], frames[start + 1]), frames[start + 2]), frames[start + 3]
-        )
-        for word in range(object_field(context, frames[start], at.O_WORDS)):
-            code = mixed(code, int(np.int64(bits[frames[start + 4] + word])))
-        place = code & last
-        while table[place] != 0:
-            place = (place + 1) & last
-        table[place] = number + 1
+    frames = context.frames
+    for number in range(frames.used):
+        one = frames[number]
+        code = mixed(mixed(mixed(one.thing, one.position), one.extras), one.missing)
+        for word in range(context.objects[one.thing].words):
+            code = mixed(code, int(np.int64(context.bits[one.bits + word])))
+        add_hash(frames.hashes, frames.room, code, number + 1)
 
 
 IN_DOUBT = 2
@@ -361,8 +334,8 @@ def _follow_character(
 @inner
 def _character_at(context: Context, place: int) -> int:
     """The character whose UTF-8 begins at this place of the pool."""
-    pool = uint8s(context, at.POOL)
-    lead = int(pool[place])
+    pool = context.pool
+    lead = pool[place]
     if lead < 0x80:
         return lead
     if lead < 0xE0:
@@ -400,11 +373,11 @@ def _can_escape(context: Context, frame: int, node: int, escape: int) -> bool:
     """Return True if an allowed name below a key trie node goes on as this escape."""
     if node < 0:
         return False
-    keys, thing = int32s(context, at.KEYS), frame_field(context, frame, 0)
-    depth, plain = keys[node * 6 + at.K_DEPTH], object_field(context, thing, at.O_PLAIN)
-    for rank in range(keys[node * 6 + at.K_LOW], keys[node * 6 + at.K_HIGH]):
-        if name_field(context, thing, rank, at.N_LENGTH) > depth and may_come(context, frame, rank):
-            code = _character_at(context, name_field(context, thing, rank, at.N_AT) + depth)
+    keys, thing = context.key_nodes, context.frames[frame].thing
+    depth, plain = keys[node].depth, context.objects[thing].plain
+    for rank in range(keys[node].low, keys[node].high):
+        if name_of(context, thing, rank).length > depth and may_come(context, frame, rank):
+            code = _character_at(context, name_of(context, thing, rank).at + depth)
             if _spelled_so(code, escape, plain):
                 return True
     return False
@@ -417,39 +390,38 @@ def _can_come(context: Context, frame: int, node: int, escape: int) -> bool:
         return False
     if escape != 0:
         return _can_escape(context, frame, node, escape)
-    keys = int32s(context, at.KEYS)
-    return any_may_come(context, frame, keys[node * 6 + at.K_LOW], keys[node * 6 + at.K_HIGH])
+    keys = context.key_nodes
+    return any_may_come(context, frame, keys[node].low, keys[node].high)
 
 
 @inner
 def key_after(context: Context, key: int, byte: int) -> int:
     """The KEY node after one more byte that does not end it; DEAD (0), or a code."""
-    place = key * 6
-    nodes = int32s(context, at.NODE)
-    frame = int(nodes[place + 1])
-    context[at.KEY_TRIE], context[at.KEY_TEXT] = nodes[place + 2], nodes[place + 3]
-    context[at.KEY_STATE], context[at.KEY_ESCAPE] = nodes[place + 4], nodes[place + 5]
-    alive = key_step(context, frame, byte, frame_field(context, frame, 5))
+    one = context.nodes[key]
+    frame = one.a
+    context.key.trie, context.key.text = one.b, one.c
+    context.key.state, context.key.escape = one.d, one.e
+    alive = key_step(context, frame, byte, context.frames[frame].others)
     if alive == IN_DOUBT:
-        context[at.DOUBTFUL] |= 1
+        context.doubtful |= 1
         return 0
     if alive <= 0:
         return alive
-    node, text = int(context[at.KEY_TRIE]), int(context[at.KEY_TEXT])
-    state, escape = int(context[at.KEY_STATE]), int(context[at.KEY_ESCAPE])
+    node, text = context.key.trie, context.key.text
+    state, escape = context.key.state, context.key.escape
     return node_of(context, at.KEY, frame, node, text, state, escape)
 
 
 @inner
 def key_step(context: Context, frame: int, byte: int, texts: int) -> int:
     """Read a byte of the key in KEY_TRIE, ...: 1, 0 if no key matches, IN_DOUBT or a code."""
-    node = int(context[at.KEY_TRIE])
-    text = int(context[at.KEY_TEXT])
-    escape = int(context[at.KEY_ESCAPE])
-    state = int(int32s(context, at.LEX)[context[at.KEY_STATE] * 256 + byte])
+    node = context.key.trie
+    text = context.key.text
+    escape = context.key.escape
+    state = context.transitions[context.key.state].after[byte]
     if state <= 0:
         if state == 0:
-            context[at.WANT] = context[at.KEY_STATE]
+            context.want = context.key.state
             return at.NEED_LEX
         return 0
     code = -1
@@ -463,18 +435,18 @@ def key_step(context: Context, frame: int, byte: int, texts: int) -> int:
         node, text = _follow_character(context, texts, node, text, code)
     if text < 0:
         return text
-    if frame_field(context, frame, 5) == 0 and not _can_come(context, frame, node, escape):
+    if context.frames[frame].others == 0 and not _can_come(context, frame, node, escape):
         return 0
-    context[at.KEY_TRIE], context[at.KEY_TEXT] = node, text
-    context[at.KEY_STATE], context[at.KEY_ESCAPE] = state, escape
+    context.key.trie, context.key.text = node, text
+    context.key.state, context.key.escape = state, escape
     return some_left(context, frame, text, state, escape) if texts != 0 else 1
 
 
 @inner
 def some_left(context: Context, frame: int, text: int, state: int, escape: int) -> int:
     """Return 1 if a string that has not come goes on from here, IN_DOUBT, or a code."""
-    thing, extras = frame_field(context, frame, 0), frame_field(context, frame, 2)
-    if extras == 0 or object_field(context, thing, at.O_COLON) != at.NIL:
+    thing, extras = context.frames[frame].thing, context.frames[frame].extras
+    if extras == 0 or context.objects[thing].colon != at.NIL:
         return 1
     return _some_left(context, extras, text, state, escape)
 
@@ -485,15 +457,15 @@ def _some_left(context: Context, extras: int, text: int, state: int, escape: int
 
     If a text is unknown, two such bytes are needed. A single way on, as in "https://", is followed.
     """
-    rows, first = int32s(context, at.LEX), uint64s(context, at.LEX_FIRST)
+    rows, first = context.transitions, context.lexer_leads
     maybe = 1 if has_extra(context, extras, at.UNKNOWN_TEXT) else 0
     while True:
-        if rows[state * 256] == 0:
-            context[at.WANT] = state
+        if rows[state].after[0] == 0:
+            context.want = state
             return at.NEED_LEX
         left, follow, inside = -maybe, _byte_behind(context, extras, text), -1
         for byte in range(256):
-            if is_lead(first, state * 4, byte):
+            if is_lead(first[state].words, byte):
                 left += 1 if _is_another(context, extras, text, byte, escape) else 0
                 if left > 0:
                     return 1
@@ -506,7 +478,7 @@ def _some_left(context: Context, extras: int, text: int, state: int, escape: int
             return IN_DOUBT
         else:
             text = text_of(context, text, follow)
-        state = int(rows[state * 256 + follow])
+        state = rows[state].after[follow]
         if state <= 0 or text < 0:
             return IN_DOUBT if text >= 0 else text
 
@@ -518,7 +490,7 @@ def _is_another(context: Context, extras: int, text: int, byte: int, escape: int
         return byte == at.QUOTE_BYTE and not has_extra(context, extras, text)
     if escape != 0 and (byte == 0x75 or 0x41 <= byte <= 0x46):  # another byte spells the same
         return False
-    pairs, after, code = int64s(context, at.EXTRA), 0, byte
+    pairs, after, code = context.extras, 0, byte
     if escape != 0:
         after, code = read_escape(escape, byte)
     while extras != 0:
@@ -533,7 +505,7 @@ def _is_another(context: Context, extras: int, text: int, byte: int, escape: int
 @inner
 def _byte_behind(context: Context, extras: int, text: int) -> int:
     """A byte that follows `text` in one of some texts; -1 if none."""
-    pairs, behind = int64s(context, at.EXTRA), -1
+    pairs, behind = context.extras, -1
     while extras != 0 and behind < 0:
         behind, extras = _next_byte(context, pairs[extras] >> 32, text), pairs[extras] & 0xFFFFFFFF
     return behind
@@ -542,7 +514,7 @@ def _byte_behind(context: Context, extras: int, text: int) -> int:
 @inner
 def _next_byte(context: Context, whole: int, text: int) -> int:
     """The byte that follows `text` in `whole`; -1 if it is no proper prefix."""
-    texts, byte = int64s(context, at.TEXT), -1
+    texts, byte = context.texts, -1
     while whole > text:
         whole, byte = texts[whole] >> 32, texts[whole] & 0xFF
     return byte if whole == text else -1
@@ -551,9 +523,9 @@ def _next_byte(context: Context, whole: int, text: int) -> int:
 @inner
 def may_end(context: Context, state: int) -> int:
     """Return 1 if an undeclared key may end in a lexical state, else 0."""
-    after = int(int32s(context, at.LEX)[state * 256 + at.QUOTE_BYTE])
+    after = context.transitions[state].after[at.QUOTE_BYTE]
     if after == 0:
-        context[at.WANT] = state
+        context.want = state
         return at.NEED_LEX
     return 1 if after > 0 else 0
 
@@ -561,7 +533,7 @@ def may_end(context: Context, state: int) -> int:
 @inner
 def is_prefix(context: Context, text: int, whole: int) -> bool:
     """Return True if `whole` begins with `text`; later texts have greater numbers."""
-    texts = int64s(context, at.TEXT)
+    texts = context.texts
     while whole > text:
         whole = texts[whole] >> 32
     return whole == text
@@ -570,11 +542,11 @@ def is_prefix(context: Context, text: int, whole: int) -> bool:
 @inner
 def is_special(context: Context, frame: int) -> bool:
     """Return True if the key in KEY_TRIE and KEY_TEXT may become a declared or a repeated name."""
-    if context[at.KEY_TRIE] >= 0:
+    if context.key.trie >= 0:
         return True
-    pairs, extras = int64s(context, at.EXTRA), frame_field(context, frame, 2)
+    pairs, extras = context.extras, context.frames[frame].extras
     while extras != 0:
-        if is_prefix(context, int(context[at.KEY_TEXT]), pairs[extras] >> 32):
+        if is_prefix(context, context.key.text, pairs[extras] >> 32):
             return True
         extras = pairs[extras] & 0xFFFFFFFF
     return False

@@ -1,58 +1,81 @@
-"""Layout of a lexer DFA's records, in flat arrays as in `kernels.layout`; see `kernels.records`."""
+"""The records of a lexer DFA, which Python and the kernels share; see `kernels.records`."""
 
-from typing import Final
+from typing import Annotated, Final
 
-# Scalars: used entries, then rooms.
-RECORDS: Final = 0
-SETS: Final = 1
-PARTS: Final = 2
-LINES: Final = 3
-TOP: Final = 4  # length of LIST
-STATES: Final = 5
-EFFORT: Final = 6  # expressions derived in one call; limited, so that Python can be interrupted
-BODIES: Final = 7  # bodies of rules, which Python makes when first needed
-ROOMS: Final = 8  # the room of each of the above is at its slot + ROOMS
-WANT: Final = 16  # the one of these that has reached its room, + 1
-GENERATION: Final = 17  # of searches and queues
-SPELLABLE: Final = 18  # the set of bytes that exist
-BODILESS: Final = 19  # record of the rule whose body is missing
-OPTIONS: Final = 20  # used entries of OPTION
-SPENT: Final = 21  # EFFORT of rows that kernels made, not yet accounted for by Python
+from guideway.automaton.jit.records import Record, Rows, Table, i32, i64, record, u8
 
-# Addresses.
-RECORD: Final = 24  # int64[n, 16], see below
-RECORD_HASH: Final = 25  # int32[2 * room]
-SET: Final = 26  # int64[n, 4]
-SET_HASH: Final = 27
-PART: Final = 28  # int32[n]: options of alternatives, ascending
-LINE: Final = 29  # int64[n]: set << 32 | record after one of its bytes
-LIST: Final = 30  # int64[n]
-ROWS: Final = 31  # int32[states, 256]: see layout.LEX
-FLAG: Final = 32  # uint8[states]
-FIRSTS: Final = 33  # int64[states, 4]
-STATE_RECORD: Final = 34  # int32[states]
-OPTION_AT: Final = 35  # int32[states]: see layout.LEX_OPTION_AT
-OPTION: Final = 36  # int32[OPTIONS_ROOM]
-SLOTS: Final = 40
 
-# Fields of records.
-WIDTH: Final = 16
-KIND: Final = 0
-A: Final = 1
-B: Final = 2
-C: Final = 3
-HASH: Final = 4
-ABOUT: Final = 5  # flags, see below
-GUESS: Final = 6  # guess of the fewest bytes of a text; also LEAST, MOST_OF
-LINES_AT: Final = 7
-LINES_END: Final = 8  # 0 until made
-ARCS_AT: Final = 9
-ARCS_END: Final = 10  # 0 until made
-STATE: Final = 11  # its lexical state, or 0
-MARK: Final = 12  # generation of the search that has visited it
-CAME: Final = 13  # its predecessor
-MET: Final = 14  # the record visited before it
-QUEUED: Final = 15  # generation that has queued it
+@record
+class Transitions(Record):
+    """A row of a lexer DFA."""
+
+    after: Annotated[Rows[i32], 256]  # by byte: 0 unknown, DEAD_END, or a state
+
+
+@record
+class Words(Record):
+    """A set of bytes."""
+
+    words: Annotated[Rows[i64], 4]
+
+
+@record
+class Regex(Record):
+    """A regular expression; the kinds, below, tell a, b and c."""
+
+    kind: i64
+    a: i64
+    b: i64
+    c: i64
+    hash: i64
+    about: i64  # flags, see below
+    guess: i64  # guess of the fewest bytes of a text; also LEAST, MOST_OF
+    lines_at: i64
+    lines_end: i64  # 0 until made
+    arcs_at: i64
+    arcs_end: i64  # 0 until made
+    state: i64  # its lexical state, or 0
+    mark: i64  # generation of the search that has visited it,
+    came: i64  # its predecessor,
+    met: i64  # and the record visited before it
+    queued: i64  # generation that has queued it
+
+
+@record
+class Count(Record):
+    used: i64
+    room: i64
+
+
+@record
+class RegexContext(Record):
+    """All that a kernel of one lexer DFA reads and writes."""
+
+    want: i64  # the table of TABLES that is full, + 1
+    records: Table[Regex]
+    sets: Table[Words]
+    parts: Table[i32]  # options of alternatives, ascending
+    lines: Table[i64]  # set << 32 | record after one of its bytes
+    listed: Table[i64]  # work lists
+    states: Count
+    effort: Count  # expressions derived in one call; limited, so that Python can be interrupted
+    generation: i64  # of searches and queues
+    spellable: i64  # the set of bytes that exist
+    bodiless: i64  # record of the rule whose body is missing
+    spent: i64  # effort of rows that kernels made, not yet accounted for by Python
+    # By lexical state, as in `layout.Context`:
+    transitions: Rows[Transitions]
+    flags: Rows[u8]
+    leads: Rows[Words]
+    state_records: Rows[i32]
+    option_at: Rows[i32]
+    options: Rows[i32]
+    options_used: i64
+
+
+# Growing tables, as `want` tells them; a body of a rule is made by Python when first needed.
+TABLES: Final = ("records", "sets", "parts", "lines", "listed", "states", "effort", "bodies")
+RECORDS, SETS, PARTS, LINES, LISTED, STATES, EFFORT, BODIES = range(len(TABLES))
 
 LEAST: Final = 21  # bit of GUESS where a lower bound of the bytes of a text begins
 MOST_OF: Final = 42  # and an upper bound of its UTF-8 lead bytes; both at most FARTHEST

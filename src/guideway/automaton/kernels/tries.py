@@ -4,19 +4,9 @@ from typing import Final
 
 import numpy as np
 
-from guideway.automaton.jit.views import (
-    Context,
-    WholeInts,
-    Words,
-    inner,
-    int32s,
-    int64s,
-    uint8s,
-    uint16s,
-    uint32s,
-)
-from guideway.automaton.kernels import layout as at
+from guideway.automaton.jit.views import WholeInts, Words, inner
 from guideway.automaton.kernels.intern import mixed
+from guideway.automaton.kernels.layout import Context
 
 _LEVEL = 3  # fields of a level: next index of its segment, end, parent node
 COUNTS = 256  # counts of bytes, before the levels
@@ -25,33 +15,33 @@ _SHORT = 24  # shorter segments are sorted by insertion
 
 @inner
 def has_below(context: Context, node: int) -> bool:
-    return int32s(context, at.TRIE_END)[node] > node + 1
+    return context.trie_ends[node] > node + 1
 
 
 @inner
 def set_tokens(context: Context, row: Words, first: int, last: int) -> None:
     """Set the bits of the tokens at the trie nodes [first, last)."""
-    starts = int32s(context, at.TRIE_AT)
-    set_listed(context, row, int(starts[first]), int(starts[last]))
+    starts = context.trie_at
+    set_listed(context, row, starts[first], starts[last])
 
 
 @inner
 def clear_tokens(context: Context, row: Words, first: int, last: int) -> None:
-    starts = int32s(context, at.TRIE_AT)
-    clear_listed(context, row, int(starts[first]), int(starts[last]))
+    starts = context.trie_at
+    clear_listed(context, row, starts[first], starts[last])
 
 
 @inner
 def set_listed(context: Context, row: Words, begin: int, end: int) -> None:
     """Set the bits of the tokens at [begin, end) of TRIE_TOKEN."""
-    tokens = int32s(context, at.TRIE_TOKEN)
+    tokens = context.trie_tokens
     for index in range(begin, end):
         row[tokens[index] >> 5] |= np.uint32(1) << np.uint32(tokens[index] & 31)
 
 
 @inner
 def clear_listed(context: Context, row: Words, begin: int, end: int) -> None:
-    tokens = int32s(context, at.TRIE_TOKEN)
+    tokens = context.trie_tokens
     for index in range(begin, end):
         row[tokens[index] >> 5] &= ~(np.uint32(1) << np.uint32(tokens[index] & 31))
 
@@ -59,21 +49,21 @@ def clear_listed(context: Context, row: Words, begin: int, end: int) -> None:
 @inner
 def draw_state_mask(context: Context, holes: WholeInts, row: Words) -> None:
     """Write the tokens that `state_masks.take_state_mask` has found to a row of zeros."""
-    every = int(int32s(context, at.TRIE_AT)[int32s(context, at.TRIE_END)[0]])
+    every = context.trie_at[context.trie_ends[0]]
     missing, begin = 0, 0
-    for hole in range(0, holes.shape[0], 2):
-        missing += int(holes[hole + 1]) - int(holes[hole])
+    for hole in range(0, len(holes), 2):
+        missing += holes[hole + 1] - holes[hole]
     mostly = 2 * missing < every
     if mostly:
-        words, tokens = context[at.ROW_WORDS], uint32s(context, at.EVERY)
+        words, tokens = context.row_words, context.every_row
         for word in range(words):
             row[word] = tokens[word]
-    for hole in range(0, holes.shape[0], 2):
+    for hole in range(0, len(holes), 2):
         if mostly:
-            clear_listed(context, row, int(holes[hole]), int(holes[hole + 1]))
+            clear_listed(context, row, holes[hole], holes[hole + 1])
         else:
-            set_listed(context, row, begin, int(holes[hole]))
-        begin = int(holes[hole + 1])
+            set_listed(context, row, begin, holes[hole])
+        begin = holes[hole + 1]
     if not mostly:
         set_listed(context, row, begin, every)
 
@@ -82,18 +72,18 @@ def draw_state_mask(context: Context, holes: WholeInts, row: Words) -> None:
 def child_of(context: Context, node: int, byte: int) -> int:
     """The child of a node by its byte, -1 if none."""
     if node == 0:
-        return int(int32s(context, at.TRIE_ROOT)[byte])
-    bytes_, ends = uint8s(context, at.TRIE_BYTE), int32s(context, at.TRIE_END)
+        return context.trie_roots[byte]
+    bytes_, ends = context.trie_bytes, context.trie_ends
     child, last = node + 1, ends[node]
     while child < last and bytes_[child] < byte:
-        child = int(ends[child])
+        child = ends[child]
     return child if child < last and bytes_[child] == byte else -1
 
 
 @inner
 def _sort(context: Context, segments: WholeInts, levels: WholeInts, first: int, last: int) -> None:
     """Sort the nodes of a segment by their bytes; needs as much room after it."""
-    bytes_ = uint8s(context, at.TRIE_BYTE)
+    bytes_ = context.trie_bytes
     if last - first <= _SHORT:
         for index in range(first + 1, last):
             node, place = segments[index], index
@@ -105,14 +95,14 @@ def _sort(context: Context, segments: WholeInts, levels: WholeInts, first: int, 
     for byte in range(COUNTS):
         levels[byte] = 0
     for index in range(first, last):
-        levels[int(bytes_[segments[index]])] += 1
+        levels[bytes_[segments[index]]] += 1
     total = last
     for byte in range(COUNTS):
         count = levels[byte]
         levels[byte] = total
         total += count
     for index in range(first, last):
-        byte = int(bytes_[segments[index]])
+        byte = bytes_[segments[index]]
         segments[levels[byte]] = segments[index]
         levels[byte] += 1
     for index in range(first, last):
@@ -122,7 +112,7 @@ def _sort(context: Context, segments: WholeInts, levels: WholeInts, first: int, 
 @inner
 def _copy_tokens(context: Context, node: int, held: int, most: int) -> int:
     """Append the tokens of a node; return the new end, -1 without room."""
-    starts, ids = int32s(context, at.TRIE_AT), int32s(context, at.TRIE_TOKEN)
+    starts, ids = context.trie_at, context.trie_tokens
     if held + starts[node + 1] - starts[node] > most:
         return -1
     for index in range(starts[node], starts[node + 1]):
@@ -134,12 +124,12 @@ def _copy_tokens(context: Context, node: int, held: int, most: int) -> int:
 @inner
 def _copy_part(context: Context, node: int, free: int, depth: int, nodes: int, tokens: int) -> int:
     """Append the subtree of a node at this depth; return its end, -1 without room."""
-    bytes_ = uint8s(context, at.TRIE_BYTE)
-    depths = uint16s(context, at.TRIE_DEPTH)
-    ends = int32s(context, at.TRIE_END)
-    starts, ids = int32s(context, at.TRIE_AT), int32s(context, at.TRIE_TOKEN)
-    end, first, last = int(ends[node]), int(starts[node]), int(starts[ends[node]])
-    further, higher, more = free - node, depth - int(depths[node]), int(starts[free]) - first
+    bytes_ = context.trie_bytes
+    depths = context.trie_depths
+    ends = context.trie_ends
+    starts, ids = context.trie_at, context.trie_tokens
+    end, first, last = ends[node], starts[node], starts[ends[node]]
+    further, higher, more = free - node, depth - depths[node], starts[free] - first
     if end + further > nodes or last + more > tokens:
         return -1
     for one in range(node, end):
@@ -153,13 +143,13 @@ def _copy_part(context: Context, node: int, free: int, depth: int, nodes: int, t
 @inner
 def _list_children(context: Context, segments: WholeInts, node: int, top: int, most: int) -> int:
     """Append the children of a node to `segments`; return the end, -1 without room."""
-    ends, child = int32s(context, at.TRIE_END), node + 1
+    ends, child = context.trie_ends, node + 1
     while child < ends[node]:
         if top == most:
             return -1
         segments[top] = child
         top += 1
-        child = int(ends[child])
+        child = ends[child]
     return top
 
 
@@ -168,14 +158,14 @@ def merge(
     context: Context, count: int, segments: WholeInts, levels: WholeInts, nodes: int, tokens: int
 ) -> int:
     """Append the merged trie of `count` nodes of `segments` at TRIE_FREE; return its end, or -1."""
-    bytes_ = uint8s(context, at.TRIE_BYTE)
-    depths = uint16s(context, at.TRIE_DEPTH)
-    ends = int32s(context, at.TRIE_END)
-    starts = int32s(context, at.TRIE_AT)
-    root = context[at.TRIE_FREE]
-    bytes_[root], depths[root], free, held = 0, 0, root + 1, int(starts[root])
+    bytes_ = context.trie_bytes
+    depths = context.trie_depths
+    ends = context.trie_ends
+    starts = context.trie_at
+    root = context.trie_free
+    bytes_[root], depths[root], free, held = 0, 0, root + 1, starts[root]
     starts[free] = held
-    most = segments.shape[0] // 2
+    most = len(segments) // 2
     if count > most:
         return -1
     _sort(context, segments, levels, 0, count)
@@ -183,21 +173,21 @@ def merge(
     levels[level], levels[level + 1], levels[level + 2] = 0, count, root
     while depth > 0:
         level = COUNTS + (depth - 1) * _LEVEL
-        first, last = int(levels[level]), int(levels[level + 1])
+        first, last = levels[level], levels[level + 1]
         if first == last:
             ends[levels[level + 2]] = free
             depth -= 1
             continue
         node, byte, place, top = free, bytes_[segments[first]], first, last
         if first + 1 == last or bytes_[segments[first + 1]] != byte:
-            free = _copy_part(context, int(segments[first]), free, depth, nodes, tokens)
+            free = _copy_part(context, segments[first], free, depth, nodes, tokens)
             if free < 0:
                 return -1
-            held, levels[level] = int(starts[free]), first + 1
+            held, levels[level] = starts[free], first + 1
             continue
         while place < last and bytes_[segments[place]] == byte:
-            held = _copy_tokens(context, int(segments[place]), held, tokens)
-            top = _list_children(context, segments, int(segments[place]), top, most)
+            held = _copy_tokens(context, segments[place], held, tokens)
+            top = _list_children(context, segments, segments[place], top, most)
             if held < 0 or top < 0:
                 return -1
             place += 1
@@ -268,19 +258,17 @@ def begins_space(read: int) -> bool:
 @inner
 def stored_row(context: Context, row: Words) -> int:
     """The number of the equal row, 0 if none; sets ROW_CODE to the hash."""
-    words, total = context[at.ROW_WORDS], np.uint64(0)
+    words, total = context.row_words, np.uint64(0)
     for word in range(words):
         total += np.uint64(row[word]) * np.uint64(np.uint32((2 * word + 1) * 0x9E3779B1))
     code = mixed(int(np.int64(total)), words)
-    context[at.ROW_CODE] = code
-    table, codes = int32s(context, at.SHELF), int64s(context, at.SHELF_CODE)
-    last = 2 * context[at.SHELF_ROOM] - 1
+    context.row_code = code
+    table, codes = context.stored, context.stored_codes
+    last = 2 * context.stored_room - 1
     place = code & last
     while table[place] != 0:
-        number = int(table[place])
-        if codes[number] == code and _same(
-            row, uint32s(int64s(context, at.SHELF_ROW), number), words
-        ):
+        number = table[place]
+        if codes[number] == code and _same(row, context.stored_rows[number], words):
             return number
         place = (place + 1) & last
     return 0
