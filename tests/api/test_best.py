@@ -10,7 +10,7 @@ import torch
 from pydantic import BaseModel, field_validator
 
 import guideway as gw
-from guideway.api.best import Drawn, best
+from guideway.api.best import Candidates, best
 from guideway.generation.row.request import Stats
 from guideway.models.fake import FakeModel
 
@@ -130,7 +130,7 @@ def result(value: Any, score: float, error: str = "", ended: Any = "stop") -> gw
 
 def ranked(results: list[gw.Result], by: Any = "majority") -> list[tuple[Any, float | None]]:
     sampling = gw.Sampling(best_of=len(results), best_by=by, seed=0)
-    return [(r.value, r.score) for r in best([Drawn(results, sampling, len(results))])[0]]
+    return [(r.value, r.score) for r in best([Candidates(results, sampling, len(results))])[0]]
 
 
 def test_the_majority_is_of_values_and_one_text_of_each_comes_first():

@@ -8,7 +8,7 @@ import torch
 
 from guideway.logits.penalties import (
     BOUND,
-    Marks,
+    TokenValues,
     added,
     banned,
     banned_if_others,
@@ -25,9 +25,9 @@ def number(value: float) -> torch.Tensor:
     return torch.tensor([value])
 
 
-def marks(ids: list[int], values: list[float] | None = None) -> Marks | None:
+def marks(ids: list[int], values: list[float] | None = None) -> TokenValues | None:
     numbers = None if values is None else [np.array(values)]
-    return Marks.of([np.array(ids, np.int64)], numbers, CPU)
+    return TokenValues.of([np.array(ids, np.int64)], numbers, CPU)
 
 
 def test_repetition_multiplies_what_is_negative_and_divides_what_is_positive():
@@ -83,13 +83,13 @@ def test_bans_are_of_the_tokens_that_are_marked():
 def test_a_ban_that_would_leave_nothing_is_left_out_in_its_row_alone():
     row = ROW.repeat(2, 1)
     ids = [np.array([0, 1, 2, 4]), np.array([0, 1, 2])]
-    changed = banned_if_others(row, Marks.of(ids, None, CPU))
+    changed = banned_if_others(row, TokenValues.of(ids, None, CPU))
     assert torch.equal(changed[0], ROW[0])
     assert changed[1].tolist() == [-math.inf] * 4 + [3]
 
 
 def test_no_marks_are_none():
-    assert Marks.of([np.zeros(0, np.int64)] * 3, None, CPU) is None
+    assert TokenValues.of([np.zeros(0, np.int64)] * 3, None, CPU) is None
 
 
 def test_arguments_are_left_as_they_were():

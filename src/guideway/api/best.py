@@ -20,13 +20,13 @@ from guideway.api.result import Result
 from guideway.errors import UnsupportedError
 from guideway.generation.row.request import Completion
 from guideway.logits.classifier import Classifier, ClassifierTerm, asked
-from guideway.sampling.judges import said
+from guideway.sampling.judges import number_from
 from guideway.sampling.settings import Sampling
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class Candidates:
     """The texts drawn for one prompt.
 
     Attributes:
@@ -62,7 +62,7 @@ def widened(sampling: Sampling) -> Sampling:
     return replace(sampling, num_return_sequences=sampling.best_of)
 
 
-def best(drawn: Sequence[Drawn]) -> list[list[Result]]:
+def best(drawn: Sequence[Candidates]) -> list[list[Result]]:
     """The best texts of each prompt, best first, with their scores by the judge."""
     known = _judged(drawn)
     return [_ranked(each, known)[: each.count] for each in drawn]
@@ -71,7 +71,7 @@ def best(drawn: Sequence[Drawn]) -> list[list[Result]]:
 Known = dict[tuple[int, str], float]  # the judge by its id, and what it is asked → what it says
 
 
-def _judged(drawn: Sequence[Drawn]) -> Known:
+def _judged(drawn: Sequence[Candidates]) -> Known:
     """Scores by classifiers and functions, each called once."""
     judges = {id(each.sampling.best_by): each.sampling.best_by for each in drawn}
     known = Known()
@@ -105,10 +105,10 @@ def _classified(judge: ClassifierTerm | Classifier, texts: list[str]) -> Iterato
 
 def _said(function: Callable[[str], object], texts: list[str]) -> Iterator[float]:
     name = getattr(function, "__qualname__", None) or type(function).__name__
-    yield from (said(function, text, f"best_by: the function {name}") for text in texts)
+    yield from (number_from(function, text, f"best_by: the function {name}") for text in texts)
 
 
-def _read(drawn: Drawn, result: Result) -> str:
+def _read(drawn: Candidates, result: Result) -> str:
     """The text that a judge reads."""
     judge = drawn.sampling.best_by
     reads_prompt = isinstance(judge, ClassifierTerm) and judge.prompt
@@ -119,7 +119,7 @@ def _has_value(result: Result) -> bool:
     return result.error is None and result.finish_reason != "interrupted"
 
 
-def _ranked(drawn: Drawn, known: Known) -> list[Result]:
+def _ranked(drawn: Candidates, known: Known) -> list[Result]:
     """All results of a prompt, the best first."""
     judge = drawn.sampling.best_by
     by_model = sorted(drawn.results, key=lambda each: -_own(each))

@@ -28,7 +28,7 @@ from guideway.api.model import Model
 from guideway.api.parsing.values import partial_value
 from guideway.api.prompts import Prompt, split_prompts
 from guideway.api.result import Part, Result
-from guideway.api.running import Manner, read_result
+from guideway.api.running import RunOptions, read_result
 from guideway.api.speculate import speculation
 from guideway.errors import InvalidValueError, ModelError, SourceError, UnsupportedError
 from guideway.generation.ensemble.ensemble import Ensemble
@@ -121,13 +121,13 @@ class _Task:
         job: the job that runs, with its row.
     """
 
-    prepare: Callable[[], tuple[Call, Manner]]
+    prepare: Callable[[], tuple[Call, RunOptions]]
     heard: Callable[[Event], object] | None
     future: Future[Any] = field(default_factory=Future[Any])
     began: float = field(default_factory=time.perf_counter)
     attempt: int = 0
     call: Call | None = None
-    manner: Manner | None = None
+    manner: RunOptions | None = None
     first: Job | None = None
     job: Job | None = None
     row: Sequence | None = None
@@ -324,7 +324,7 @@ class Engine:
         arguments: dict[str, Any],
         heard: Callable[[Event], object] | None = None,
     ) -> _Task:
-        def prepare() -> tuple[Call, Manner]:
+        def prepare() -> tuple[Call, RunOptions]:
             return self._read(prompt, source, **arguments)
 
         task = _Task(prepare, heard)
@@ -351,7 +351,7 @@ class Engine:
         canonical: bool = False,
         speculate: Any = "auto",
         **settings: Any,
-    ) -> tuple[Call, Manner]:
+    ) -> tuple[Call, RunOptions]:
         """The call that the arguments of `submit` make."""
         model = self.model if model is None else model
         if not isinstance(model, Model):
@@ -359,7 +359,7 @@ class Engine:
         more = (sampling, settings, schema_in_prompt, trace, heal, canonical, speculate)
         call = Call(self._ensemble(model), *split_prompts(prompt), source, *more)
         self._speculation(call.ensemble, speculate)  # a draft that cannot be used is refused here
-        return call, Manner(retries, on_invalid)
+        return call, RunOptions(retries, on_invalid)
 
     def _prepare(self, task: _Task) -> None:
         """Read the arguments and compile; in a thread of its own."""

@@ -25,7 +25,7 @@ from torch import Tensor
 from guideway.api.jobs import Call, check_lossless, prompts_of, read_prompts
 from guideway.api.prompts import Prompt, read_choices, split_prompts
 from guideway.api.result import Part, Result
-from guideway.api.running import Manner, run, stream
+from guideway.api.running import RunOptions, run, stream
 from guideway.errors import DeadEndError, SourceError, UnsupportedError, one_line
 from guideway.generation.ensemble.ensemble import Ensemble, reading
 from guideway.generation.ensemble.leaf import Reading
@@ -511,8 +511,8 @@ class Model:
         """
         more = (sampling, settings, schema_in_prompt, trace, heal, canonical, speculate)
         call = self._call(prompt, source, *more)
-        manner = Manner(retries, on_invalid, on_error, batch_size, progress)
-        results, several = run(call, manner)
+        options = RunOptions(retries, on_invalid, on_error, batch_size, progress)
+        results, several = run(call, options)
         return results if several else results[0]
 
     @overload

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, final
 
 from guideway.api.arguments import Wrong
-from guideway.api.best import Drawn, best, model_score
+from guideway.api.best import Candidates, best, model_score
 from guideway.api.jobs import Call, Failed, Job
 from guideway.api.parsing.values import as_message, called, partial_value, read_captures, read_value
 from guideway.api.result import Part, Result
@@ -36,7 +36,7 @@ logger: Final = logging.getLogger(__name__)
 
 @final
 @dataclass(frozen=True, slots=True)
-class Manner:
+class RunOptions:
     """How the rows of a call run; other values are a SourceError.
 
     Attributes:
@@ -75,15 +75,15 @@ def _is_count(given: object) -> bool:
     return isinstance(given, int) and not isinstance(given, bool) and given >= 0
 
 
-def run(call: Call, manner: Manner) -> tuple[list[Result], bool]:
+def run(call: Call, options: RunOptions) -> tuple[list[Result], bool]:
     """The results of a call, and True if several were requested."""
     began = time.perf_counter()
     done, batch = list[Result](), None
     try:
-        jobs = call.jobs(keep_errors=manner.on_error == "return")
-        with shown(manner.progress, len(jobs)) as report:
-            for own in _batches(jobs, manner.batch_size):
-                batch = _Batch(call, manner, own, report)
+        jobs = call.jobs(keep_errors=options.on_error == "return")
+        with shown(options.progress, len(jobs)) as report:
+            for own in _batches(jobs, options.batch_size):
+                batch = _Batch(call, options, own, report)
                 batch.run()
                 done += batch.kept()
                 batch = None
@@ -130,11 +130,11 @@ class _Batch:
     def __init__(
         self,
         call: Call,
-        manner: Manner,
+        options: RunOptions,
         jobs: list[Job | Failed],
         report: Callable[[int], object],
     ) -> None:
-        self._call, self._manner, self._jobs, self._report = call, manner, jobs, report
+        self._call, self._options, self._jobs, self._report = call, options, jobs, report
         self._found = {
             n: Result.failed(job.error) for n, job in enumerate(jobs) if isinstance(job, Failed)
         }
@@ -144,7 +144,7 @@ class _Batch:
         jobs = {n: job for n, job in enumerate(self._jobs) if isinstance(job, Job)}
         self._report(len(self._found))
         self._run(jobs, self._report)
-        for attempt in range(1, self._manner.retries + 1):
+        for attempt in range(1, self._options.retries + 1):
             refused = {
                 n: self._call.retried(jobs[n], result, attempt)
                 for n, result in self._found.items()
@@ -196,7 +196,7 @@ class _Batch:
     def _fail(self, n: int, error: GuidewayError) -> None:
         if self._call.batch:
             error.in_row(self._jobs[n].number)
-        if self._manner.on_error == "raise":
+        if self._options.on_error == "raise":
             raise error
 
     def _keep(self, n: int, job: Job, done: Completion) -> None:
@@ -209,12 +209,12 @@ class _Batch:
         for n in sorted(self._found):
             prompts.setdefault(self._jobs[n].number, []).append(n)
         found = {number: [self._found[n] for n in own] for number, own in prompts.items()}
-        compared = dict[int, Drawn]()
+        compared = dict[int, Candidates]()
         for number, own in prompts.items():
             job = self._jobs[own[0]]
             if isinstance(job, Job) and (how := job.request.sampling).best_of is not None:
                 how = how if judged else replace(how, best_by=None)
-                compared[number] = Drawn(found[number], how, job.kept, job.request.asked)
+                compared[number] = Candidates(found[number], how, job.kept, job.request.asked)
         found |= dict(zip(compared, best([*compared.values()]), strict=True))
         for number, results in found.items():
             for result in results:
@@ -228,7 +228,7 @@ class _Batch:
             error.result = result
             if self._call.batch:
                 error.in_row(number)
-            if raises and self._manner.on_invalid == self._manner.on_error == "raise":
+            if raises and self._options.on_invalid == self._options.on_error == "raise":
                 raise error
 
 
@@ -273,7 +273,7 @@ def read_result(job: Job, done: Completion, vocabulary: Vocabulary) -> Result:
 
 def stream(call: Call, on_invalid: Wrong) -> Iterator[Part]:
     """The parts of a row's text; the last part has the result."""
-    raises = Manner(on_invalid=on_invalid).on_invalid == "raise"
+    raises = RunOptions(on_invalid=on_invalid).on_invalid == "raise"
     job = call.only_job()
     drafts = speculation(call.ensemble, call.speculate)
     decoding = Decoding(call.ensemble, [job.request], _raise, drafts)

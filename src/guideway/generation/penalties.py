@@ -15,7 +15,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from guideway.logits.penalties import (
-    Marks,
+    TokenValues,
     added,
     banned,
     banned_if_others,
@@ -110,23 +110,25 @@ def _counted(presence: Tensor, frequency: Tensor) -> Stage:
 
 def _dry(row: Tensor, histories: Histories) -> Tensor:
     ids, penalties = zip(*(history.dry() for history in histories), strict=True)
-    marks = Marks.of(ids, [-each for each in penalties], row.device)
+    marks = TokenValues.of(ids, [-each for each in penalties], row.device)
     return row if marks is None else added(row, marks)
 
 
 def _ngrams(row: Tensor, histories: Histories) -> Tensor:
     width = row.shape[1]
     found = [history.repeated_ngrams() for history in histories]
-    marks = Marks.of([ids[ids < width] for ids in found], None, row.device)
+    marks = TokenValues.of([ids[ids < width] for ids in found], None, row.device)
     return row if marks is None else banned_if_others(row, marks)
 
 
 def _words(rules: Sequence[Rules], device: torch.device) -> Stage:
     always = [[ids for ids, _ in each.words.always] for each in rules]
-    fixed = Marks.of([np.unique(np.concatenate([NONE, *ids])) for ids in always], None, device)
+    fixed = TokenValues.of(
+        [np.unique(np.concatenate([NONE, *ids])) for ids in always], None, device
+    )
 
     def stage(row: Tensor, histories: Histories) -> Tensor:
-        moving = Marks.of([history.bad_words() for history in histories], None, row.device)
+        moving = TokenValues.of([history.bad_words() for history in histories], None, row.device)
         if fixed is None and moving is None:
             return row
         left = banned(row, fixed, moving)
@@ -156,11 +158,11 @@ def _sums(groups: Iterable[Group]) -> dict[int, float]:
     return {token: float(value) for token, value in sums.items()}
 
 
-def _marks(rows: Sequence[dict[int, float]], device: torch.device) -> Marks | None:
+def _marks(rows: Sequence[dict[int, float]], device: torch.device) -> TokenValues | None:
     if not any(rows):
         return None
     ids = [np.fromiter(row, np.int64, len(row)) for row in rows]
-    return Marks.of(ids, [np.fromiter(row.values(), float, len(row)) for row in rows], device)
+    return TokenValues.of(ids, [np.fromiter(row.values(), float, len(row)) for row in rows], device)
 
 
 def _padded(rows: Sequence[Ids], device: torch.device) -> Int[Tensor, "batch longest"]:

@@ -23,7 +23,7 @@ BOUND: Final = 1e9
 
 @final
 @dataclass(frozen=True, slots=True)
-class Marks:
+class TokenValues:
     """Tokens of some rows, each with a number; no token twice in a row."""
 
     rows: Int[Tensor, "marks"]
@@ -36,7 +36,7 @@ class Marks:
         tokens: Sequence[NDArray[np.int64]],
         values: Sequence[NDArray[np.float64]] | None,
         device: torch.device,
-    ) -> "Marks | None":
+    ) -> "TokenValues | None":
         """The marks of each row, one array a row; None if there are none in any."""
         counts = [len(each) for each in tokens]
         if not any(counts):
@@ -103,7 +103,7 @@ def counted(
 
 
 def added(
-    row: Float[Tensor, "batch vocabulary"], *marks: Marks | None
+    row: Float[Tensor, "batch vocabulary"], *marks: TokenValues | None
 ) -> Float[Tensor, "batch vocabulary"]:
     """Add the numbers of the marks to their tokens; the last mark wins for a token."""
     result = row.clone()
@@ -115,7 +115,7 @@ def added(
 
 
 def banned(
-    row: Float[Tensor, "batch vocabulary"], *marks: Marks | None
+    row: Float[Tensor, "batch vocabulary"], *marks: TokenValues | None
 ) -> Float[Tensor, "batch vocabulary"]:
     """Set marked tokens to −∞."""
     result = row.clone()
@@ -127,7 +127,7 @@ def banned(
 
 
 def banned_if_others(
-    row: Float[Tensor, "batch vocabulary"], marks: Marks | None
+    row: Float[Tensor, "batch vocabulary"], marks: TokenValues | None
 ) -> Float[Tensor, "batch vocabulary"]:
     """Set marked tokens to −∞ in the rows where another token remains."""
     result = banned(row, marks)

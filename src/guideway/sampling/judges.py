@@ -9,11 +9,11 @@ from guideway.errors import ModelError
 SHOWN: Final = 60  # characters of a text in a message, its last ones
 
 
-def said(function: Callable[[str], Any], text: str, name: str) -> float:
+def number_from(function: Callable[[str], Any], text: str, name: str) -> float:
     """The number that a function gives for a text; may be infinite; errors name the function.
 
-    >>> said(len, "four", "the judge"), said(lambda text: float("-inf"), "", "the judge")
-    (4.0, -inf)
+    >>> number_from(len, "four", "the judge")
+    4.0
     """
     where = repr(text if len(text) <= SHOWN else f"…{text[-SHOWN:]}")
     try:

@@ -15,8 +15,8 @@ from guideway.errors import DeadEndError
 from guideway.generation.row.request import Completion
 from guideway.generation.row.sequence import Sequence
 from guideway.search.base import Kind, Scores, blamed
-from guideway.search.drawn import draw, stream_of
-from guideway.search.trie import DEAD, Node, Walk, offered
+from guideway.search.draws import draw, stream_of
+from guideway.search.trie import DEAD, Node, Path, offered
 
 TRIES: Final = 1000  # texts that filters or limits leave nothing of, one after another
 
@@ -31,13 +31,13 @@ class Asap:
         self.rows: Listed[Sequence] = []
         self.trie = Node()
         self._root = root
-        self._walk = Walk(root, self.trie)
+        self._path = Path(root, self.trie)
         self._number = self._failed = 0
         self._found = list[Sequence]()
 
     def begin(self) -> bool:
         """Draw one text more, unless there are enough."""
-        self._walk.close()
+        self._path.close()
         if len(self._found) >= self._root.request.sampling.num_return_sequences:
             return False
         if self.trie.bound == DEAD or self._failed >= TRIES:
@@ -47,26 +47,26 @@ class Asap:
                 f"{blamed(self._root.request.sampling)}"
             )
         self._number += 1
-        self._walk = Walk(self._root.fork(), self.trie)
-        self.rows = [self._walk.row]
+        self._path = Path(self._root.fork(), self.trie)
+        self.rows = [self._path.row]
         return True
 
     def step(self, scores: Scores) -> Listed[int] | None:
         """A token for the text."""
-        walk = self._walk
+        path = self._path
         streams = [stream_of(self._root, self._number - 1)]
-        found = draw(scores, offered(scores.logs, [walk.node]), streams, walk.row.steps)[0]
-        if found.total > DEAD and not walk.row.admits(found.token):
+        found = draw(scores, offered(scores.logs, [path.node]), streams, path.row.steps)[0]
+        if found.total > DEAD and not path.row.admits(found.token):
             return None
-        walk.node.look(found)
+        path.node.look(found)
         if found.total > DEAD:
-            walk.go(found)
-            if walk.row.finish_reason is None:
+            path.go(found)
+            if path.row.finish_reason is None:
                 return [0]
         self.rows = []
         self._failed += 1
-        if walk.row.whole:
-            self._found.append(walk.row)
+        if path.row.whole:
+            self._found.append(path.row)
             self._failed = 0
         return []
 

@@ -6,9 +6,9 @@ the model's own log-probability, not renormalised, so beams find the most probab
 language. A text that can only end waits as a row for the score of its end id, if there is room for
 a token.
 
-Diverse beam search (Vijayakumar et al. 2016, arXiv 1610.02424) has several bands, which step one
-after another: `diversity_penalty` is subtracted for each beam of earlier bands with the same token
-at this step, and counts in later comparisons of a band. Reported scores and the order of results
+Diverse beam search (Vijayakumar et al. 2016, arXiv 1610.02424) has several groups, which step one
+after another: `diversity_penalty` is subtracted for each beam of earlier groups with the same token
+at this step, and counts in later comparisons of a group. Reported scores and the order of results
 ignore it, and each text is reported once.
 """
 
@@ -20,8 +20,8 @@ from guideway.errors import DeadEndError
 from guideway.generation.row.request import Completion
 from guideway.generation.row.sequence import Sequence
 from guideway.sampling.noise import stream
-from guideway.search.band import Band, Beam, Rules
 from guideway.search.base import Kind, Scores
+from guideway.search.beam_group import Beam, BeamGroup, Rules
 
 
 @final
@@ -37,7 +37,7 @@ class Beams:
         self._root = root
         rules = Rules.of(sampling, len(root.vocabulary.eos_ids))
         first = Beam(root, 0.0, 0.0, stream(sampling.seed or 0, request.sample))
-        self._bands = [Band(rules, (first,))] * sampling.num_beam_groups
+        self._groups = [BeamGroup(rules, (first,))] * sampling.num_beam_groups
         self.rows: Listed[Sequence] = [root] * sampling.num_beam_groups
 
     def begin(self) -> bool:
@@ -47,36 +47,36 @@ class Beams:
 
     def step(self, scores: Scores) -> Listed[int] | None:
         """The best continuations of all beams."""
-        bands, parents, taken = list[Band](), list[int](), list[int]()
+        groups, parents, taken = list[BeamGroup](), list[int](), list[int]()
         begin = 0
-        for band in self._bands:
-            if not band.rows:
-                bands.append(band)
+        for group in self._groups:
+            if not group.rows:
+                groups.append(group)
                 continue
-            end = begin + len(band.rows)
-            grown = band.grown(scores.part(begin, end), taken)
+            end = begin + len(group.rows)
+            grown = group.grown(scores.part(begin, end), taken)
             if grown is None:
                 return None
-            bands.append(grown[0])
+            groups.append(grown[0])
             taken.extend(pick.token for pick in grown[1][: len(grown[0].going)])
             parents.extend(begin + pick.place for pick in grown[1])
             begin = end
-        if not any(band.rows or band.ended for band in bands):
+        if not any(group.rows or group.ended for group in groups):
             raise DeadEndError(
                 f"no beam is left at step {self.rows[0].steps}: every allowed token has the "
                 "probability 0, or bad_words_ids forbid it"
             )
-        self._bands = bands
-        self.rows = [beam.row for band in bands for beam in band.rows]
+        self._groups = groups
+        self.rows = [beam.row for group in groups for beam in group.rows]
         return parents
 
     def completions(self, memory: int) -> list[Completion]:
         """The texts of the greatest score; if interrupted, what there is."""
-        found = [(band.score(beam), beam) for band in self._bands for beam in band.ended]
+        found = [(group.score(beam), beam) for group in self._groups for beam in group.ended]
         if not found:
-            found = [(band.score(beam), beam) for band in self._bands for beam in band.rows]
+            found = [(group.score(beam), beam) for group in self._groups for beam in group.rows]
         found.sort(key=lambda each: -each[0])
-        if len(self._bands) > 1:
+        if len(self._groups) > 1:
             once = dict[tuple[int, ...], tuple[float, Beam]]()
             for score, beam in found:
                 once.setdefault(tuple(beam.row.tokens), (score, beam))

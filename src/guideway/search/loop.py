@@ -21,7 +21,7 @@ from guideway.generation.row.sequence import Sequence
 from guideway.generation.stopping import check_stop
 from guideway.models.protocol import LanguageModel
 from guideway.search.base import Kind, Looking, read_next
-from guideway.search.made import certain, search_for
+from guideway.search.dispatch import certain, search_for
 from guideway.search.scores import Plans, scores
 
 

@@ -25,8 +25,8 @@ from guideway.generation.row.request import Completion
 from guideway.generation.row.sequence import Sequence
 from guideway.sampling.noise import uniform
 from guideway.search.base import Kind, Scores, blamed
-from guideway.search.drawn import Drawn, draw, stream_of
-from guideway.search.trie import DEAD, Node, Walk, offered
+from guideway.search.draws import Draw, draw, stream_of
+from guideway.search.trie import DEAD, Node, Path, offered
 
 ATTEMPTS: Final = 1000  # for each text, unless `max_attempts` says otherwise
 AT_ONCE: Final = 16  # texts drawn together, unless more are wanted
@@ -45,16 +45,16 @@ class Rejection:
         self._root = root
         self._count = sampling.num_return_sequences
         self._most = sampling.max_attempts or ATTEMPTS
-        self._walks = dict[int, Walk]()  # those that go on, by their numbers
-        self._wave = list[Walk]()  # all that set out together
+        self._paths = dict[int, Path]()  # those that go on, by their numbers
+        self._wave = list[Path]()  # all that set out together
         self._drawn = 0
         self._accepted = dict[int, Sequence]()
         self._lost: float = math.inf  # the first number of a text that the budget refused
 
     def begin(self) -> bool:
         """Draw more texts, unless there are enough."""
-        for walk in self._wave:
-            walk.close()
+        for path in self._wave:
+            path.close()
         self._wave.clear()
         missing = self._count - len(self._accepted)
         if missing <= 0:
@@ -62,25 +62,25 @@ class Rejection:
         size = self._size(missing)
         numbers = range(self._drawn, self._drawn + size)
         self._drawn += size
-        self._walks = {number: Walk(self._root.fork(), self.trie) for number in numbers}
-        self._wave.extend(self._walks.values())
-        self.rows = [walk.row for walk in self._wave]
+        self._paths = {number: Path(self._root.fork(), self.trie) for number in numbers}
+        self._wave.extend(self._paths.values())
+        self.rows = [path.row for path in self._wave]
         return True
 
     def step(self, scores: Scores) -> Listed[int]:
         """A token for each text; those that cannot be of the language are given up."""
-        nodes = [walk.node for walk in self._walks.values()]
-        streams = [stream_of(self._root, number) for number in self._walks]
+        nodes = [path.node for path in self._paths.values()]
+        streams = [stream_of(self._root, number) for number in self._paths]
         steps = self.rows[0].steps
         draws = draw(scores, offered(scores.logs, nodes), streams, steps)
         parents = list[int]()
-        going = dict[int, Walk]()
-        for place, (number, walk) in enumerate(self._walks.items()):
-            self._go(number, walk, draws[place], uniform(streams[place], steps))
-            if walk.row.steps > steps and walk.row.finish_reason is None:
-                going[number] = walk
+        going = dict[int, Path]()
+        for place, (number, path) in enumerate(self._paths.items()):
+            self._go(number, path, draws[place], uniform(streams[place], steps))
+            if path.row.steps > steps and path.row.finish_reason is None:
+                going[number] = path
                 parents.append(place)
-        self._walks, self.rows = going, [walk.row for walk in going.values()]
+        self._paths, self.rows = going, [path.row for path in going.values()]
         return parents
 
     def completions(self, memory: int) -> list[Completion]:
@@ -97,21 +97,21 @@ class Rejection:
         unfinished = (*self.rows, self._root)[0]
         return made or [replace(unfinished.completion(memory), attempts=self._drawn)]
 
-    def _go(self, number: int, walk: Walk, found: Drawn, coin: float) -> None:
+    def _go(self, number: int, path: Path, found: Draw, coin: float) -> None:
         """A step of one text."""
-        walk.node.look(found)
+        path.node.look(found)
         # The root is known to all that set out: nothing is left to chance there.
-        chance = 1.0 if walk.node is self.trie else math.exp(found.total - walk.entered)
+        chance = 1.0 if path.node is self.trie else math.exp(found.total - path.entered)
         if found.total == DEAD or coin >= chance:
             return
-        if not walk.row.admits(found.token):
-            walk.refuse(found)
-            if walk.row.lost > -math.inf:
+        if not path.row.admits(found.token):
+            path.refuse(found)
+            if path.row.lost > -math.inf:
                 self._lost = min(self._lost, number)
             return
-        walk.go(found)
-        if walk.row.whole:
-            self._accepted[number] = walk.row
+        path.go(found)
+        if path.row.whole:
+            self._accepted[number] = path.row
 
     def _size(self, missing: int) -> int:
         """The number of texts to start: the expected need, within the limits."""

@@ -31,11 +31,11 @@ from typing import Any, Final, final
 from guideway.errors import DeadEndError, ModelError
 from guideway.generation.row.request import Completion, Particle, Population
 from guideway.generation.row.sequence import Sequence
-from guideway.sampling.judges import SHOWN, said
+from guideway.sampling.judges import SHOWN, number_from
 from guideway.sampling.noise import uniform
 from guideway.sampling.resampling import effective_size, log_mean, log_sum, stratified
 from guideway.search.base import Kind, Scores, blamed
-from guideway.search.drawn import Drawn, draw, stream_of
+from guideway.search.draws import Draw, draw, stream_of
 
 PARTICLES: Final = 8
 RESAMPLE_BELOW: Final = 0.5
@@ -43,7 +43,7 @@ DEAD: Final = -math.inf
 
 
 @final
-class Slot:
+class WeightedRow:
     """A particle.
 
     Attributes:
@@ -78,7 +78,7 @@ class Smc:
         count = sampling.particles or PARTICLES
         below = sampling.resample_below
         self._least = count * (RESAMPLE_BELOW if below is None else below)
-        self._slots = [Slot(root.fork()) for _ in range(count)]
+        self._slots = [WeightedRow(root.fork()) for _ in range(count)]
         self._streams = [stream_of(root, number) for number in range(count)]
         self._evidence = 0.0  # of the resamplings so far
         self._begun = False
@@ -129,7 +129,7 @@ class Smc:
             for number in drawn
         ]
 
-    def _fit(self, going: Listed[int], draws: Listed[Drawn]) -> bool:
+    def _fit(self, going: Listed[int], draws: Listed[Draw]) -> bool:
         """Return True if an end fits after all drawn tokens; if not, some rows are narrower."""
         fit = True
         for number, found in zip(going, draws, strict=True):
@@ -142,7 +142,7 @@ class Smc:
                 fit = False
         return fit
 
-    def _go(self, slot: Slot, found: Drawn) -> None:
+    def _go(self, slot: WeightedRow, found: Draw) -> None:
         """A step of one particle."""
         mass, slot.offered = _mass(slot.offered, found.total), None
         row, before = slot.row, slot.row.readable
@@ -158,7 +158,7 @@ class Smc:
         elif row.readable != before or (not row.readable and row.finish_reason is not None):
             self._judge(slot)
 
-    def _judge(self, slot: Slot) -> None:
+    def _judge(self, slot: WeightedRow) -> None:
         """Weigh a particle by what the critic says of its text now."""
         if self._critic is None:
             return
@@ -183,7 +183,7 @@ class Smc:
         old = self._slots
         # Rows grow in place: the second particle of an old one has a row of its own.
         self._slots = [
-            Slot(old[n].row if n != before else old[n].row.fork(), old[n].worth)
+            WeightedRow(old[n].row if n != before else old[n].row.fork(), old[n].worth)
             for before, n in pairwise((-1, *drawn))  # which are in order
         ]
         return drawn
@@ -198,7 +198,7 @@ def _mass(offered: float | None, fitting: float) -> float:
 
 def _worth(critic: Callable[[str], Any], text: str) -> float:
     """Value of the critic; +∞ is refused."""
-    worth = said(critic, text, "the critic")
+    worth = number_from(critic, text, "the critic")
     if worth == math.inf:
         raise ModelError(f"the critic gave infinity for {text[-SHOWN:]!r}: it must be finite or −∞")
     return worth

@@ -22,7 +22,7 @@ from torch import Tensor
 
 from guideway.generation.row.sequence import Sequence
 from guideway.sampling.resampling import log_sum
-from guideway.search.drawn import Drawn
+from guideway.search.draws import Draw
 
 DEAD: Final = -math.inf
 
@@ -45,7 +45,7 @@ class Node:
         self.children = dict[int, Node]()
         self._mass, self._width = 1.0, -1
 
-    def look(self, drawn: Drawn) -> None:
+    def look(self, drawn: Draw) -> None:
         """Record the allowed mass, before the token of `drawn` is taken.
 
         A limit may have narrowed the row; earlier draws are still in it.
@@ -55,7 +55,7 @@ class Node:
             self._mass, self._width = math.exp(drawn.total) + math.fsum(gone), drawn.width
         self.bound = min(self.bound, drawn.total)
 
-    def child(self, drawn: Drawn) -> "Node":
+    def child(self, drawn: Draw) -> "Node":
         """The node after the token that was picked."""
         return self.children.setdefault(drawn.token, Node(drawn.log))
 
@@ -74,7 +74,7 @@ class Node:
 
 
 @final
-class Walk:
+class Path:
     """The path of one text through the trie.
 
     Attributes:
@@ -85,7 +85,7 @@ class Walk:
     __slots__ = ("entered", "nodes", "row")
 
     def __init__(self, row: Sequence, root: Node) -> None:
-        """A walk that begins."""
+        """A path that begins."""
         self.row, self.nodes, self.entered = row, [root], root.bound
 
     @property
@@ -93,7 +93,7 @@ class Walk:
         """The last node."""
         return self.nodes[-1]
 
-    def go(self, drawn: Drawn) -> None:
+    def go(self, drawn: Draw) -> None:
         """On by a token that the row admits; a text that has ended and counts has the bound 1."""
         self.row.take(drawn.token, drawn.own, drawn.kept)
         node = self.node.child(drawn)
@@ -102,7 +102,7 @@ class Walk:
         if self.row.finish_reason is not None and not self.row.whole:
             node.bound = DEAD
 
-    def refuse(self, drawn: Drawn) -> None:
+    def refuse(self, drawn: Draw) -> None:
         """Note that the row does not admit a token: no text of the language goes on with it."""
         self.node.child(drawn).bound = DEAD
 

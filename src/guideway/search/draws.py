@@ -22,7 +22,7 @@ CATEGORICAL: Final = Categorical()
 
 @final
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class Draw:
     """The draw of one row.
 
     Attributes:
@@ -56,7 +56,7 @@ def draw(
     step: int,
     *,
     twice: bool = False,
-) -> list[Drawn]:
+) -> list[Draw]:
     """Draw a token for each row, with probability softmax(offered).
 
     `streams` are the keys of the rows, `step` is the number of tokens so far; with `twice`, draw a
@@ -83,7 +83,7 @@ def draw(
     stacked = torch.stack([each.double() for each in columns], 1)
     found = cast("list[list[float]]", stacked.tolist())  # pyright: ignore[reportUnknownMemberType]
     return [
-        Drawn(int(token), log, total, own, kept, int(width), int(other))
+        Draw(int(token), log, total, own, kept, int(width), int(other))
         for token, log, total, own, kept, width, other in found
     ]
 

@@ -8,7 +8,7 @@ The rules are transformers' (5.24):
 
 - (1 + end ids) × beams continuations are considered, so that enough of them are no end ids;
 - ended texts count only among the first `beams` continuations, and only the best `beams` are kept;
-- the band is settled once it keeps `beams` texts and the best row cannot beat the last of them, at
+- the group is settled once it keeps `beams` texts and the best row cannot beat the last of them, at
   its own length or, with `early_stopping` "never" and a positive `length_penalty`, at the greatest
   length. With `early_stopping` True, `beams` texts suffice.
 
@@ -71,14 +71,14 @@ class Beam:
 @final
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """Rules of all bands of a search.
+    """Rules of all groups of a search.
 
     Attributes:
-        beams: beams of a band.
+        beams: beams of a group.
         power: exponent of the length, which divides log-probabilities.
         early: when to stop.
         random: True if beams are sampled.
-        diversity: penalty for each beam of earlier bands with the same token at this step.
+        diversity: penalty for each beam of earlier groups with the same token at this step.
         looked: number of continuations considered.
     """
 
@@ -125,7 +125,7 @@ class _Grown:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Band:
+class BeamGroup:
     """Competing beams, immutable.
 
     Attributes:
@@ -151,10 +151,10 @@ class Band:
     def _rank(self, beam: Beam) -> float:
         return self.rules.normed(beam.rank, beam.row.steps)
 
-    def grown(self, scores: Scores, taken: Listed[int]) -> "tuple[Band, list[Pick]] | None":
-        """The band after a step, and the pick of each beam that goes on.
+    def grown(self, scores: Scores, taken: Listed[int]) -> "tuple[BeamGroup, list[Pick]] | None":
+        """The group after a step, and the pick of each beam that goes on.
 
-        `taken` are the tokens that other bands took. Returns None if a row refused a token.
+        `taken` are the tokens that other groups took. Returns None if a row refused a token.
         """
         count = len(self.going)
         found = _Grown([], [])
@@ -169,15 +169,15 @@ class Band:
             _shorten([*self.ended, *closed, *whole])
         closing = [each for each in found.ended if each[1].row.finish_reason is None]
         kept = sorted((*self.ended, *whole, *closed), key=lambda beam: -self._rank(beam))
-        band = Band(
+        group = BeamGroup(
             self.rules,
             tuple(beam for _, beam in found.going),
             tuple(kept[: self.rules.beams]),
             tuple(beam for _, beam in closing),
         )
-        if band.going and band._settled():
-            band, found = replace(band, going=()), _Grown([], found.ended)
-        return band, [pick for pick, _ in (*found.going, *closing)]
+        if group.going and group._settled():
+            group, found = replace(group, going=()), _Grown([], found.ended)
+        return group, [pick for pick, _ in (*found.going, *closing)]
 
     def _closed(self, scores: Scores) -> list[Beam]:
         """The texts that could only end, with their ends."""
