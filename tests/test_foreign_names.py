@@ -205,7 +205,7 @@ KINDS = """
     multi-host-url definitions definition-ref uuid complex typed-dict-field
     model-field dataclass-field
 """
-VALIDATORS = {  # `python_types.hooks` knows these functions of pydantic by name
+VALIDATORS = {  # `python_types.constraints` knows these functions of pydantic by name
     "Secret.__get_pydantic_core_schema__.<locals>.<lambda>": Secret[int],
     "_BaseUrl.__get_pydantic_core_schema__.<locals>.wrap_val": AnyUrl,
 }

@@ -1,4 +1,4 @@
-"""The jobs of a call: the prompt, source and request of each row."""
+"""From the arguments of a call to its jobs: one for each text, with prompt, source and request."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -39,15 +39,7 @@ from guideway.errors import GuidewayError, LimitError, SourceError, UnsupportedE
 from guideway.json_schema.numerals import whole
 from guideway.json_schema.resources import JSON_TEXT
 from guideway.json_schema.text import walk
-from guideway.python_types.containers import CONTAINERS, HASHED, OBJECTS, fields_of
-from guideway.python_types.formats import (
-    BASE64,
-    BASE64_URL,
-    BYTE_SIZE,
-    ascii_digits,
-    base64_texts,
-)
-from guideway.python_types.hooks import (
+from guideway.python_types.constraints import (
     ENCODED,
     LENGTHS,
     Hook,
@@ -59,6 +51,14 @@ from guideway.python_types.hooks import (
     name_of,
     unwrapped,
     users_hooks,
+)
+from guideway.python_types.containers import CONTAINERS, HASHED, OBJECTS, fields_of
+from guideway.python_types.formats import (
+    BASE64,
+    BASE64_URL,
+    BYTE_SIZE,
+    ascii_digits,
+    base64_texts,
 )
 from guideway.python_types.place import (
     BETTER,
@@ -344,7 +344,7 @@ class _Reader:
         inner = unwrapped(core, at)
         if inner is None:
             return self._claimed(core, name, at)
-        return self.read(inner, at.behind(core))
+        return self.read(inner, at.inside_function(core))
 
     def _size(self, core: Core, at: Place) -> Schema:
         """ByteSize: an int, or a text with a unit where no bound compares it."""

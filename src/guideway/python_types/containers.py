@@ -8,8 +8,8 @@ from typing import Any, TypeAlias, cast, final
 from pydantic_core import SchemaError, SchemaValidator, ValidationError
 
 from guideway.json_schema.numerals import LONGEST_INTEGER, integers, whole
+from guideway.python_types.constraints import is_hidden, is_json, unwrapped
 from guideway.python_types.formats import BOUNDS, FINITE, bounds_of
-from guideway.python_types.hooks import is_hidden, is_json, unwrapped
 from guideway.python_types.place import Core, Place, Read, Schema, union_parts
 from guideway.python_types.scalars import literal_values, refuse_long
 
@@ -153,7 +153,7 @@ def read_keys(core: Core, at: Place, read: Read, numbers: bool = False) -> Keys:
             inner = unwrapped(core, at)
             if inner is None:
                 return _string(core, at, read)
-            return read_keys(inner, at.behind(core), read, numbers)
+            return read_keys(inner, at.inside_function(core), read, numbers)
         case _:
             return _plain_keys(core, at, read, numbers)
 

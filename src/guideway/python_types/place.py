@@ -69,8 +69,8 @@ class Place:
         own = core.get("strict")
         return bool(self.config.get("strict") if own is None else own)
 
-    def behind(self, core: Core) -> "Place":
-        """The place inside the function `core`, unless it declares its JSON input."""
+    def inside_function(self, core: Core) -> "Place":
+        """The place inside the function `core`; the same if that declares its JSON input."""
         first = core["type"] in ("function-before", "function-wrap")
         return replace(self, in_python=True) if first and _SAID not in core else self
 

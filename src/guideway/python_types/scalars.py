@@ -20,6 +20,7 @@ from guideway.json_schema.numerals import (
     whole,
 )
 from guideway.json_schema.text import MAX_DIGITS
+from guideway.python_types.constraints import LENGTHS
 from guideway.python_types.formats import (
     BASE64_URL,
     BOUNDS,
@@ -31,7 +32,6 @@ from guideway.python_types.formats import (
     read_url,
     written,
 )
-from guideway.python_types.hooks import LENGTHS
 from guideway.python_types.patterns import SHAPES, TRIMMED, translate, unchanged
 from guideway.python_types.place import Core, Place, Schema, integer
 

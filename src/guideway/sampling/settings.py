@@ -22,7 +22,7 @@ from typing import Any, Final, TypeAlias, TypedDict, TypeGuard, cast, final
 import numpy as np
 
 from guideway.errors import LimitError, UnsupportedError, brief, one_line
-from guideway.sampling.search import Search, check_search, search_of
+from guideway.sampling.search_settings import Search, check_search, search_of
 from guideway.sources.names import did_you_mean
 
 PRESETS: Final[dict[str, tuple[float, float]]] = {

@@ -22,22 +22,20 @@ from guideway.generation.row.sequence import Sequence
 from guideway.sampling.settings import Sampling
 
 Kind: TypeAlias = Literal["beam", "local", "open"]
-"""What the scores of a search are, each step by itself:
+"""The meaning of a step's scores:
 
 "beam": log-probabilities of the whole vocabulary, then mask, biases and penalties, and temperature
-    and filters only if beams are drawn; not normalised again, as in transformers' beam search. A
-    text's sum of them is the model's log-probability of it, where nothing else is switched on.
-"local": log-probabilities of what ordinary sampling draws from: all stages, normalised over what is
-    allowed.
-"open": the same without the constraint, normalised over everything, and −∞ where the constraint
-    does not allow a token: what is missing from 1 is what it removes. Expressions and filters are
-    evaluated as if there were no constraint; so are classifiers that are asked about every token.
-    One with a `top` is asked about the most probable of what is allowed, and what is not allowed
-    has what it says of the text so far; and where a filter of the expression would leave nothing of
-    what is allowed, it leaves that as it is: so only settings can leave nothing. This is the
-    process that "rejection", "asap" and "smc" condition: a text is what it draws until the text
-    ends by the rules of `generation.row.sequence`, and it counts if all of it is allowed, with
-    `min_new_tokens` at least and within `max_new_tokens`.
+    and filters only if beams are drawn. They are not normalised again, as in transformers' beam
+    search. With no other setting, their sum is the model's log-probability of the text.
+"local": log-probabilities of ordinary sampling: all stages, normalised over the allowed tokens.
+"open": the same without the constraint, normalised over all tokens, then −∞ for tokens that the
+    constraint does not allow. The missing mass is the share that the constraint removes.
+    Expressions, filters and classifiers of all tokens are evaluated without the constraint. A
+    classifier with a `top` reads the most probable allowed tokens; other tokens get its value of
+    the text so far. A filter of the expression that would remove all allowed tokens removes none of
+    them. "rejection", "asap" and "smc" condition this process: it draws until the text ends by the
+    rules of `generation.row.sequence`, and the text counts if all tokens are allowed and its length
+    is from `min_new_tokens` to `max_new_tokens`.
 """
 
 

@@ -1,4 +1,4 @@
-"""The search that a request asks for, and what is found where nothing can be searched for."""
+"""From the settings of a request to its search, and the results where only the empty text fits."""
 
 from dataclasses import replace
 

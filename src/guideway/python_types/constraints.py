@@ -1,4 +1,10 @@
-"""Constraints and JSON Schema hooks of types."""
+"""Constraints that a type checks after a validator, put into the core schema of the value itself.
+
+`Annotated[int | None, Field(ge=3)]` is a function of pydantic's around a union: it becomes the
+union of the members that can have the constraint, each with it. Functions of pydantic's are
+recognised by name; a validator of the user's is taken to return its input. Also here: JSON Schema
+functions of types (`WithJsonSchema`, `__get_pydantic_json_schema__`).
+"""
 
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, time, timedelta
@@ -36,7 +42,7 @@ _PREDICATE = "apply_known_metadata.<locals>.val_func"
 _OF_STRINGS = "apply_known_metadata.<locals>._apply_constraint_with_incompatibility_info"
 _OF_USERS = "pydantic._internal._decorators_v1"
 LENGTHS = ("min_length", "max_length")
-_ASKED = frozenset((*BOUNDS, "multiple_of", *LENGTHS, "max_digits", "decimal_places"))
+_CONSTRAINTS = frozenset((*BOUNDS, "multiple_of", *LENGTHS, "max_digits", "decimal_places"))
 
 
 def is_own(function: object) -> bool:
@@ -65,7 +71,7 @@ def _inner(function: object) -> object:
     return getattr(function, "__func__", function)
 
 
-def asked_by(core: Core) -> dict[str, Any]:
+def constraints_of(core: Core) -> dict[str, Any]:
     """Constraints that a function checks on the value of its schema; {} for other functions."""
     function = core["function"]["function"]
     name = name_of(function)
@@ -81,7 +87,7 @@ def asked_by(core: Core) -> dict[str, Any]:
     if name == _OF_STRINGS:
         return {name: value for name, value in core["schema"].items() if name != "type"}
     keywords: dict[str, Any] = getattr(function, "keywords", {})
-    return dict(keywords) if _ASKED.issuperset(keywords) else {}
+    return dict(keywords) if _CONSTRAINTS.issuperset(keywords) else {}
 
 
 def hooks_of(core: Core) -> list[Hook]:
@@ -155,7 +161,7 @@ def is_json(value: object) -> bool:
     return True
 
 
-Asked: TypeAlias = Mapping[str, Any]
+Limits: TypeAlias = Mapping[str, Any]
 Check: TypeAlias = Callable[[Any], Any]
 
 _NUMBERS: Final = frozenset((*BOUNDS, "multiple_of", "allow_inf_nan"))
@@ -195,18 +201,18 @@ _INPUT: Final = "json_schema_input_schema"
 def unwrapped(core: Core, at: Place) -> Core | None:
     """The schema inside a validator, with the validator's constraints; None if it decides alone."""
     function = core["function"]["function"]
-    asked = asked_by(core)
-    if asked and is_own(function):
-        return limited(core["schema"], asked, function, at)
-    if asked and _is_text(core):
-        return limited(core["schema"], asked, function, at)
+    limits = constraints_of(core)
+    if limits and is_own(function):
+        return limited(core["schema"], limits, function, at)
+    if limits and _is_text(core):
+        return limited(core["schema"], limits, function, at)
     if not is_own(function) or is_harmless(function):
         return core.get(_INPUT, core["schema"])
     return None
 
 
 def _is_text(core: Core) -> bool:
-    while core["type"] == "function-after" and asked_by(core):
+    while core["type"] == "function-after" and constraints_of(core):
         core = core["schema"]
     return core["type"] == "str"
 
@@ -216,90 +222,90 @@ def first_of(core: Core, at: Place) -> Core:
     first, *others = core["steps"]
     for step in others:
         called = step.get("function", {}).get("function")
-        asked = asked_by(step) if called else {}
-        if asked:
+        limits = constraints_of(step) if called else {}
+        if limits:
             check = SchemaValidator(step["schema"]).validate_python
-            first = limited(first, asked, check, at)
+            first = limited(first, limits, check, at)
         elif step.get("schema", _ANY if called else step)["type"] != "any" or is_own(called):
             after = f"{step['type']} after {first['type']}"
             raise at.refuse(after, "is not supported", "chain")
     return first
 
 
-def limited(core: Core, asked: Asked, check: Check, at: Place) -> Core:
+def limited(core: Core, limits: Limits, check: Check, at: Place) -> Core:
     """Core schema with more constraints; `check` is pydantic's function that raises if violated."""
-    found = _limited(core, asked, check, at)
+    found = _limited(core, limits, check, at)
     if found is None:
-        raise at.refuse(_shown_constraints(asked), "leaves no value", next(iter(asked)))
+        raise at.refuse(_in_words(limits), "leaves no value", next(iter(limits)))
     return found
 
 
-def _limited(core: Core, asked: Asked, check: Check, at: Place) -> Core | None:
+def _limited(core: Core, limits: Limits, check: Check, at: Place) -> Core | None:
     core, at = at.following(core)
     kind: str = core["type"]
     if users_hooks(core):
         why = "is not supported on a type with its own JSON Schema; write it in that schema"
-        raise at.refuse(_shown_constraints(asked), why, next(iter(asked)))
+        raise at.refuse(_in_words(limits), why, next(iter(limits)))
     if kind in _INNER:
-        return _inside(core, _INNER[kind], asked, check, at)
-    make = _MADE.get(kind)
-    return _with(core, asked, at) if make is None else make(core, asked, check, at)
+        return _inside(core, _INNER[kind], limits, check, at)
+    make = _LIMITED_BY_KIND.get(kind)
+    return _with(core, limits, at) if make is None else make(core, limits, check, at)
 
 
-def _inside(core: Core, name: str, asked: Asked, check: Check, at: Place) -> Core | None:
-    inner = _limited(core[name], asked, check, at)
+def _inside(core: Core, name: str, limits: Limits, check: Check, at: Place) -> Core | None:
+    inner = _limited(core[name], limits, check, at)
     return None if inner is None else {**core, name: inner}
 
 
-def _union(core: Core, asked: Asked, check: Check, at: Place) -> Core | None:
-    parts = [_limited(part, asked, check, at) for part in union_parts(core)]
+def _union(core: Core, limits: Limits, check: Check, at: Place) -> Core | None:
+    parts = [_limited(part, limits, check, at) for part in union_parts(core)]
     kept = [part for part in parts if part is not None]
     return {**core, "choices": kept} if kept else None
 
 
-def _tagged(core: Core, asked: Asked, check: Check, at: Place) -> Core | None:
-    parts = {tag: _limited(part, asked, check, at) for tag, part in core["choices"].items()}
+def _tagged(core: Core, limits: Limits, check: Check, at: Place) -> Core | None:
+    parts = {tag: _limited(part, limits, check, at) for tag, part in core["choices"].items()}
     kept = {tag: part for tag, part in parts.items() if part is not None}
     return {**core, "choices": kept} if kept else None
 
 
-def _nullable(core: Core, asked: Asked, check: Check, at: Place) -> Core | None:
-    return _limited(core["schema"], asked, check, at)  # None satisfies no constraint
+def _nullable(core: Core, limits: Limits, check: Check, at: Place) -> Core | None:
+    return _limited(core["schema"], limits, check, at)  # None satisfies no constraint
 
 
-def _lax(core: Core, asked: Asked, check: Check, at: Place) -> Core | None:
+def _lax(core: Core, limits: Limits, check: Check, at: Place) -> Core | None:
     if claimed_format(core) is not None:
-        return _with(core, asked, at)
-    return _limited(side_of(core, at), asked, check, at)
+        return _with(core, limits, at)
+    return _limited(side_of(core, at), limits, check, at)
 
 
-def _json(core: Core, asked: Asked, check: Check, at: Place) -> Core | None:
-    return _inside({"schema": _ANY, **core}, "schema", asked, check, at)
+def _json(core: Core, limits: Limits, check: Check, at: Place) -> Core | None:
+    return _inside({"schema": _ANY, **core}, "schema", limits, check, at)
 
 
-def _chain(core: Core, asked: Asked, check: Check, at: Place) -> Core | None:
-    first = _limited(core["steps"][0], asked, check, at)
+def _chain(core: Core, limits: Limits, check: Check, at: Place) -> Core | None:
+    first = _limited(core["steps"][0], limits, check, at)
     return None if first is None else {**core, "steps": [first, *core["steps"][1:]]}
 
 
-def _any(core: Core, asked: Asked, check: Check, at: Place) -> Core | None:
-    return _any_of(set(), asked, check, at)
+def _any(core: Core, limits: Limits, check: Check, at: Place) -> Core | None:
+    return _any_of(set(), limits, check, at)
 
 
-def _any_of(groups: set[str], asked: Asked, check: Check, at: Place) -> Core | None:
+def _any_of(groups: set[str], limits: Limits, check: Check, at: Place) -> Core | None:
     """Union of JSON types that can have the constraints, of `groups` if possible."""
-    taking = [kind for kind in ("int", "float", "str", "list", "dict") if _takes(kind, asked)]
-    if "multiple_of" in asked:
+    taking = [kind for kind in ("int", "float", "str", "list", "dict") if _takes(kind, limits)]
+    if "multiple_of" in limits:
         taking = [kind for kind in taking if kind == "int"]  # remainders of floats are rounded
     kinds = [kind for kind in taking if _GROUPS[kind] in groups] or taking
     if not kinds:
-        return _with(_ANY, asked, at)
+        return _with(_ANY, limits, at)
     return _union(
-        {"type": "union", "choices": [{"type": kind} for kind in kinds]}, asked, check, at
+        {"type": "union", "choices": [{"type": kind} for kind in kinds]}, limits, check, at
     )
 
 
-def _keep_values(core: Core, asked: Asked, check: Check, at: Place) -> Core | None:
+def _keep_values(core: Core, limits: Limits, check: Check, at: Place) -> Core | None:
     name = "members" if core["type"] == "enum" else "expected"
     values = [True, False] if core["type"] == "bool" else core[name]
     kept = [value for value in values if _is_taken(value, check)]
@@ -316,63 +322,67 @@ def _is_taken(value: object, check: Check) -> bool:
     return True
 
 
-def _none(core: Core, asked: Asked, check: Check, at: Place) -> None:
+def _none(core: Core, limits: Limits, check: Check, at: Place) -> None:
     """None satisfies no constraint."""
 
 
-def _constrain_function(core: Core, asked: Asked, check: Check, at: Place) -> Core | None:
+def _constrain_function(core: Core, limits: Limits, check: Check, at: Place) -> Core | None:
     """A function, with or without a schema inside."""
     function = core["function"]["function"]
     name = name_of(function)
     if not is_own(function):
-        return _constrain_user_function(core, asked, check, at)
+        return _constrain_user_function(core, limits, check, at)
     if name == "ByteSize._validate":  # not for texts with units
-        return _inside({**core, "schema": core["schema"]["choices"][1]}, "schema", asked, check, at)
-    if name in ENCODED and _COUNTED.issuperset(asked):
-        return {**core, "more": (*core.get("more", ()), asked)}
-    same = name in SAME or bool(asked_by(core)) or (name in SECRET and _COUNTED.issuperset(asked))
-    if not same:
-        raise at.refuse(
-            _shown_constraints(asked), f"is not supported for {name}", next(iter(asked))
+        return _inside(
+            {**core, "schema": core["schema"]["choices"][1]}, "schema", limits, check, at
         )
-    return _inside(core, "schema", asked, check, at)
+    if name in ENCODED and _COUNTED.issuperset(limits):
+        return {**core, "more": (*core.get("more", ()), limits)}
+    same = (
+        name in SAME
+        or bool(constraints_of(core))
+        or (name in SECRET and _COUNTED.issuperset(limits))
+    )
+    if not same:
+        raise at.refuse(_in_words(limits), f"is not supported for {name}", next(iter(limits)))
+    return _inside(core, "schema", limits, check, at)
 
 
-def _constrain_user_function(core: Core, asked: Asked, check: Check, at: Place) -> Core | None:
+def _constrain_user_function(core: Core, limits: Limits, check: Check, at: Place) -> Core | None:
     function = core["function"]["function"]
     groups = _groups(_output(core), at)
     try:
         other = groups and _returned(function) not in (None, *groups)
         if (other and core["type"] != "function-before") or not core.keys() & {_INPUT, "schema"}:
-            raise at.refuse(_shown_constraints(asked), "is about another kind of value")
+            raise at.refuse(_in_words(limits), "is about another kind of value")
         if _INPUT not in core:
-            return _inside(core, "schema", asked, check, at)
+            return _inside(core, "schema", limits, check, at)
         declared: Core = core[_INPUT]
-        found = _alike(declared, groups, asked, check, at)
+        found = _alike(declared, groups, limits, check, at)
     except UnsupportedError:
         raise at.refuse(
-            f"{_shown_constraints(asked)} after the validator {name_of(function)}",
+            f"{_in_words(limits)} after the validator {name_of(function)}",
             "cannot be enforced, because the validator may change the value; check it in the "
             "validator, or declare the JSON with WithJsonSchema",
-            next(iter(asked)),
+            next(iter(limits)),
         ) from None
     return None if found is None else {**core, _INPUT: found}
 
 
-def _alike(core: Core, groups: set[str], asked: Asked, check: Check, at: Place) -> Core | None:
+def _alike(core: Core, groups: set[str], limits: Limits, check: Check, at: Place) -> Core | None:
     """Declared input with constraints on its members of the type's own kind."""
     core, at = at.following(core)
     if core["type"] == "any":
-        return _any_of(groups, asked, check, at)
+        return _any_of(groups, limits, check, at)
     if core["type"] == "union":
-        parts = [_alike(part, groups, asked, check, at) for part in union_parts(core)]
+        parts = [_alike(part, groups, limits, check, at) for part in union_parts(core)]
         kept = [part for part in parts if part is not None]
         return {**core, "choices": kept} if kept else None
     if core["type"] == "nullable":
-        inner = _alike(core["schema"], groups, asked, check, at)
+        inner = _alike(core["schema"], groups, limits, check, at)
         return {"type": "none"} if inner is None else {**core, "schema": inner}
     alike = _GROUPS.get(core["type"]) in groups
-    return _limited(core, asked, check, at) if alike else core
+    return _limited(core, limits, check, at) if alike else core
 
 
 def _output(core: Core) -> Core:
@@ -400,30 +410,32 @@ def _returned(function: object) -> str | None:
         return None
 
 
-def _with(core: Core, asked: Asked, at: Place) -> Core:
+def _with(core: Core, limits: Limits, at: Place) -> Core:
     kind: str = core["type"]
-    if not _takes(kind, asked):
-        raise at.refuse(
-            _shown_constraints(asked), f"is not supported for {kind}", next(iter(asked))
-        )
+    if not _takes(kind, limits):
+        raise at.refuse(_in_words(limits), f"is not supported for {kind}", next(iter(limits)))
     if kind == "date" or _GROUPS.get(kind) == "number":
-        digits = _whole_digits(core, asked)
-        return {**core, **{name: _both(core, name, asked[name], at) for name in asked}, **digits}
-    if asked.keys() <= _COUNTED and kind not in ("str", "url", "multi-host-url"):
-        return {**core, **{name: _both(core, name, asked[name], at) for name in asked}}
-    return {**core, "more": (*core.get("more", ()), asked)}
+        digits = _whole_digits(core, limits)
+        return {
+            **core,
+            **{name: _both(core, name, limits[name], at) for name in limits},
+            **digits,
+        }
+    if limits.keys() <= _COUNTED and kind not in ("str", "url", "multi-host-url"):
+        return {**core, **{name: _both(core, name, limits[name], at) for name in limits}}
+    return {**core, "more": (*core.get("more", ()), limits)}
 
 
-def _takes(kind: str, asked: Asked) -> bool:
-    return asked.keys() <= _TAKEN.get(kind, frozenset())
+def _takes(kind: str, limits: Limits) -> bool:
+    return limits.keys() <= _TAKEN.get(kind, frozenset())
 
 
-def _whole_digits(core: Core, asked: Asked) -> dict[str, int | None]:
+def _whole_digits(core: Core, limits: Limits) -> dict[str, int | None]:
     """Most digits before the point of a decimal with two sets of digit limits."""
-    if core["type"] != "decimal" or asked.keys().isdisjoint(("max_digits", "decimal_places")):
+    if core["type"] != "decimal" or limits.keys().isdisjoint(("max_digits", "decimal_places")):
         return {}
     found: list[int] = [] if core.get("whole_digits") is None else [core["whole_digits"]]
-    for said in (asked, *(() if "whole_digits" in core else (core,))):
+    for said in (limits, *(() if "whole_digits" in core else (core,))):
         total, places = said.get("max_digits"), said.get("decimal_places")
         if total is not None and places is not None:
             found.append(max(0, total - places))
@@ -459,11 +471,11 @@ def _multiple(core: Core, own: Any, value: Any, at: Place) -> Any:
     return value
 
 
-def _shown_constraints(asked: Asked) -> str:
-    return ", ".join(f"{name}={written(value)}" for name, value in asked.items())
+def _in_words(limits: Limits) -> str:
+    return ", ".join(f"{name}={written(value)}" for name, value in limits.items())
 
 
-_MADE: Final[dict[str, Callable[[Core, Asked, Check, Place], Core | None]]] = {
+_LIMITED_BY_KIND: Final[dict[str, Callable[[Core, Limits, Check, Place], Core | None]]] = {
     **dict.fromkeys(("function-after", "function-before", "function-wrap"), _constrain_function),
     "function-plain": _constrain_function,
     **dict.fromkeys(("bool", "literal", "enum"), _keep_values),
