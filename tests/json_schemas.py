@@ -23,12 +23,9 @@ from guideway.language.nodes import Expr
 MANY_MEGABYTES: list[dict[str, Any]] = [
     {"type": "string", "minLength": 1 << 25},
     {"type": "array", "minItems": 1, "items": {"type": "string", "minLength": 1 << 25}},
-    {
-        "type": "object",
-        "properties": {"b": {"type": "string", "minLength": 1 << 25}},
-        "required": ["b"],
-    },
-]
+    {"type": "object", "properties": {"b": {"type": "string", "minLength": 1 << 25}},
+     "required": ["b"]},
+]  # fmt: skip
 
 KEYS = ("a", "b", "key", "é", 'q"\\', "")
 TEXTS = ("", "a", "ab", "abc", "é", "💩", '"', "\\", "\n", "\x7f", "\x00b", "a/b", "2024-02-29")
@@ -87,76 +84,6 @@ def instances() -> st.SearchStrategy[Any]:
             st.dictionaries(st.sampled_from(KEYS), inner, max_size=4),
         ),
         max_leaves=8,
-    )
-
-
-def schemas() -> st.SearchStrategy[Any]:
-    """Schemas with definitions, which may be recursive."""
-    inner = st.recursive(_leaves(), _branches, max_leaves=6)
-    return st.tuples(inner, inner, inner).map(
-        lambda s: {"allOf": [s[0]], "$defs": {"x": s[1], "y": s[2]}}
-    )
-
-
-def _some(**keywords: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
-    return st.fixed_dictionaries({}, optional=keywords)
-
-
-def _leaves() -> st.SearchStrategy[Any]:
-    sizes, numbers = st.integers(0, 4), st.sampled_from(NUMBERS)
-    names = st.sampled_from(["null", "boolean", "integer", "number", "string", "array", "object"])
-    strings = _some(minLength=sizes, maxLength=sizes, pattern=st.sampled_from(PATTERNS))
-    bounds = _some(
-        minimum=numbers, maximum=numbers, exclusiveMinimum=numbers, exclusiveMaximum=numbers
-    )
-    return st.one_of(
-        st.booleans(),
-        names.map(lambda name: {"type": name}),
-        st.lists(names, min_size=1, max_size=3, unique=True).map(lambda n: {"type": n}),
-        strings.map(lambda s: {"type": "string", **s}),
-        st.sampled_from(["integer", "number"]).flatmap(
-            lambda name: bounds.map(lambda s: {"type": name, **s})
-        ),
-        st.tuples(strings, bounds).map(lambda pair: {**pair[0], **pair[1]}),
-        st.lists(instances(), min_size=1, max_size=4).map(lambda values: {"enum": values}),
-        instances().map(lambda value: {"const": value}),
-        st.sampled_from(["#/$defs/x", "#/$defs/y", "#"]).map(
-            lambda ref: {"properties": {"a": {"$ref": ref}}, "items": {"$ref": ref}}
-        ),
-    )
-
-
-PATTERNS = ("^a", "b$", "^[ab]*$", "a|é", '["\\\\]', "^.{2}$", "")
-
-
-def _branches(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    sizes, keys = st.integers(0, 3), st.sampled_from(KEYS)
-    arrays = _some(
-        items=inner,
-        prefixItems=st.lists(inner, min_size=1, max_size=3),
-        minItems=sizes,
-        maxItems=sizes,
-    )
-    names = st.one_of(
-        st.booleans(),
-        sizes.map(lambda size: {"maxLength": size}),
-        st.lists(keys, min_size=1).map(lambda keys: {"enum": keys}),
-    )
-    objects = _some(
-        properties=st.dictionaries(keys, inner, max_size=3),
-        required=st.lists(keys, max_size=2, unique=True),
-        additionalProperties=inner,
-        propertyNames=names,
-    )
-    groups = st.lists(inner, min_size=1, max_size=3)
-    return st.one_of(
-        arrays.map(lambda s: {"type": "array", **s}),
-        objects.map(lambda s: {"type": "object", **s}),
-        arrays,
-        objects,
-        groups.map(lambda g: {"anyOf": g}),
-        groups.map(lambda g: {"allOf": g}),
-        st.tuples(groups, objects).map(lambda pair: {"anyOf": pair[0], **pair[1]}),
     )
 
 

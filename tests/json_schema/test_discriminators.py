@@ -1,16 +1,39 @@
 """Branches that plainly exclude each other: what is told so has no value in common."""
 
+import itertools
 import json
+import random
 from itertools import combinations
 from typing import Any
 
-from guideway.json_schema import discriminators as json_exclusive
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+from jsonschema.validators import validator_for
+
+import guideway as gw
+from guideway.json_schema import cases as json_cases
+from guideway.json_schema import meaning as json_apart
 from guideway.json_schema.discriminators import Outlines, exactly_one
-from guideway.json_schema.formulas import Among, Holds, all_of, exact, holds, leaf
+from guideway.json_schema.formulas import (
+    Among,
+    Holds,
+    all_of,
+    exact,
+    holds,
+    leaf,
+)
+from guideway.json_schema.lowering import Lowering, lower_json_schema
+from guideway.json_schema.meaning import Apart, Meaning
 from guideway.json_schema.parser import parse_json_schema
 from guideway.json_schema.shortest_members import size
 from guideway.json_schema.source import JsonSchema
-from json_schemas import machine, matches, verdict
+from guideway.json_schema.spelling import json_style
+from guideway.json_schema.text import Json
+from guideway.language.derivative import Derivatives
+from json_applicators import Applicators
+from json_schemas import machine, matches, verdict, write
 
 TYPES = {"t": {"type": "string"}, "n": {"type": "integer"}, "o": {"type": "object"}}
 REFS = [{"$ref": f"#/$defs/{name}"} for name in TYPES]
@@ -26,29 +49,6 @@ def outlines() -> Outlines:
 def told(judge: Outlines) -> list[bool]:
     values = ((STRING, INTEGER), (STRING, TEXTS), (STRING, ONE), (TEXTS, ONE), (INTEGER, ONE))
     return [judge.impossible(all_of(*parts)) for parts in values * 2]
-
-
-def test_what_lists_scalars_tells_them():
-    schemas = {"l": {"enum": [3, "a", True, None]}, "p": {"enum": [[1]]}, "t": {"type": "string"}}
-    document = parse_json_schema(
-        JsonSchema({"anyOf": [{"$ref": f"#/$defs/{n}"} for n in "lpt"], "$defs": schemas})
-    )
-    judge = Outlines(document)
-    listed, part, text = (leaf(Holds(f"#/$defs/{name}")) for name in "lpt")
-    assert set(judge.listed(listed)) == {exact(3), exact("a"), exact(True), exact(None)}
-    for value in (part, text, ONE, all_of(listed, text), leaf(Holds("#/$defs/l", False))):
-        assert judge.listed(value) == []
-
-
-def test_two_types_exclude_each_other_in_all_types():
-    judge, (text, number, thing) = outlines(), (f"#/$defs/{name}" for name in TYPES)
-    assert judge.exclude(text, number, "string")
-    assert judge.exclude(text, number, "object")
-    assert not judge.exclude(thing, thing, "object")
-
-
-def test_values_of_two_types_or_of_other_constants_are_impossible():
-    assert told(outlines()) == [True, False, True, True, False] * 2
 
 
 def test_what_stands_for_one_of_some_branches_has_no_other_type_than_theirs():
@@ -83,15 +83,364 @@ def test_of_many_branches_that_overlap_exactly_one_holds():
         assert holds(halves, judge) == holds(pairs, judge) == (len(chosen) == 1)
 
 
-def test_many_branches_of_which_few_overlap_are_told_pair_by_pair():
-    branches = [leaf(Holds(f"#/{place}")) for place in range(20)]
-    apart = [
-        exactly_one(branches, lambda first, second: second - first > 1, halved=halved)
-        for halved in (False, True)
-    ]
-    assert apart[0] is apart[1]
+# Objects told apart by constants: the parts exclude each other and are the whole.
+
+VALUES = ("a", "b", "c", "ab", 1, 1.5, 2, None, True, [], {}, {"a": 1})
 
 
-def test_what_was_told_may_be_forgotten(monkeypatch):
-    monkeypatch.setattr(json_exclusive, "_MOST_KNOWN", 0)
-    assert told(outlines()) == [True, False, True, True, False] * 2
+def branch(kind: Any, name: str, value: Any) -> dict[str, Any]:
+    return {"if": {"properties": {"kind": kind}}, "then": {"properties": {name: value}}}
+
+
+def conditions(*kinds: Any) -> dict[str, Any]:
+    """Each kind makes other demands on the same members."""
+    return {
+        "type": "object",
+        "allOf": [
+            branch(kind, name, {"minimum": number})
+            for number, kind in enumerate(kinds)
+            for name in ("x", "y")
+        ],
+    }
+
+
+KINDS = (
+    {"const": "a"}, {"enum": ["b", "c"]}, {"enum": [1, "a"]}, {"const": None}, {"const": True},
+    {"type": "string"}, {"pattern": "^a", "enum": ["a", "ab"]}, {"maxLength": 1}, {"minimum": 2},
+    {"type": "integer", "enum": [1, 1.5, 2]}, {"const": {"a": 1}}, {"not": {"const": "b"}},
+    {"anyOf": [{"const": "a"}, {"pattern": "b"}]}, {"enum": ["a", "ab"], "maxLength": 1},
+    {"enum": ["b", "c"], "oneOf": [{"pattern": "b"}, {"maxLength": 0}]},
+    {"enum": [1, 2, "a"], "multipleOf": 2},
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("kinds", [KINDS[:5], KINDS[5:10], KINDS[10:], KINDS[1:3] + KINDS[14:]])
+def test_instances_are_the_same_whether_told_apart_or_not(kinds):
+    schema = conditions(*kinds)
+    engine = machine(schema, whitespace="compact")
+    for kind, x in itertools.product(("?", *VALUES), (0, 1, 3, 5)):
+        value = {"x": x} if kind == "?" else {"x": x, "kind": kind}
+        expected = verdict(schema, value)
+        assert matches(engine, json.dumps(value, separators=(",", ":"))) == expected, value
+
+
+@pytest.mark.untraced
+@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+          deadline=None, max_examples=30)  # fmt: skip
+@given(st.integers(0, 2**32))
+def test_any_schema_may_be_told_apart(monkeypatch, seed):
+    monkeypatch.setattr(json_apart, "_FEWEST_TESTS", 1)
+    monkeypatch.setattr(json_cases, "MOST", 0)
+    drawn, chance = Applicators(seed), random.Random(seed)
+    schema = drawn.document()
+    engine = Derivatives(lower_json_schema(JsonSchema(schema, whitespace="any")))
+    for _ in range(6):
+        value = drawn.instance()
+        expected = verdict(schema, value)
+        if expected is not None:
+            assert matches(engine, write(value, chance)) == expected, (schema, value)
+
+
+def parts(schema: dict[str, Any]) -> int:
+    document = parse_json_schema(JsonSchema(schema))
+    meaning = Meaning(document, json_style(JsonSchema(schema)))
+    return len(Apart(meaning).parts(meaning.of(leaf(Holds(document.root)), "object")))
+
+
+@pytest.mark.untraced
+def test_thirty_conditions_on_one_member_are_thirty_two_plain_objects():
+    kinds = [{"const": f"{number}"} for number in range(30)]
+    lowering = Lowering(JsonSchema(conditions(*kinds), whitespace="compact"))
+    engine = Derivatives(lowering.text())
+    assert matches(engine, '{"x":8,"kind":"7","y":7}')
+    assert not matches(engine, '{"x":6,"kind":"7"}')
+    assert matches(engine, '{"y":0,"kind":"30"}')
+
+
+# Values that are listed, together with other lists, with what is denied, and with other keywords.
+
+BYTES = gw.Vocabulary([bytes([byte]) for byte in range(256)] + [b"<end>"], eos_ids={256})
+OBJECTS: list[Any] = [{"id": n, "name": f"n{n}", "tags": [n % 7, n % 3]} for n in range(60)]
+ARRAYS: list[Any] = [[n, {"a": n % 2 == 1}, "x", None] for n in range(40)]
+OTHERS: list[Any] = [
+    {}, [], {"id": 3}, {"id": 3, "name": "n3", "tags": [3, 0], "x": 1}, {"id": 3, "name": "n4"},
+    {"id": 3, "name": "n3", "tags": [0, 3]}, {"id": True, "name": "n1", "tags": [1, 1]}, 3, "n3",
+    [1, {"a": 1}, "x", None], [1, {"a": True}, "x"], [[1, {"a": True}, "x", None]], {"x": [5]},
+    {"id": 3.0, "name": "n3", "tags": [3.0, 0]}, [1.0, {"a": True}, "x", None], [5, 5], None,
+]  # fmt: skip
+SOME: list[Any] = [
+    {"oneOf": [{"enum": OBJECTS[:40]}, {"enum": OBJECTS[30:]}]},
+    {"oneOf": [{"const": one} for one in [*OBJECTS, OBJECTS[3], *ARRAYS]]},
+    {"oneOf": [{"enum": OBJECTS[:40], "type": "object"}, {"enum": ARRAYS}, {"enum": [3]}]},
+    {"anyOf": [{"enum": OBJECTS[:40]}, {"enum": OBJECTS[30:]}, {"enum": ARRAYS[:2]}]},
+    {"allOf": [{"enum": OBJECTS[:40]}, {"enum": OBJECTS[10:]}, {"not": {"const": OBJECTS[12]}}]},
+    {"allOf": [{"not": {"const": one}} for one in [*OBJECTS[:9], *ARRAYS[:9]]]},
+    {"not": {"allOf": [{"not": {"const": one}} for one in [*OBJECTS[:9], *ARRAYS[:9]]]}},
+    {"enum": [*OBJECTS, *ARRAYS], "not": {"enum": [*OBJECTS[5:9], *ARRAYS[3:20]]}},
+    {"if": {"enum": OBJECTS[:40]}, "then": {"enum": OBJECTS[30:]}, "else": {"enum": ARRAYS}},
+    {"oneOf": [{"enum": OBJECTS[:40]}, {"enum": OBJECTS[9:]}, {"required": ["x"]}, {"items": {}}]},
+    {"oneOf": [{"enum": OBJECTS[:9]}, {"type": "object", "properties": {"id": {"minimum": 3}}}]},
+    {"oneOf": [{"enum": OBJECTS}, {"const": OBJECTS[1]}, {"maxProperties": 1}, {"required": []}]},
+    {"enum": OBJECTS, "properties": {"id": {"minimum": 9, "not": {"enum": [12, 13]}}}},
+    {"enum": OBJECTS, "properties": {"name": {"pattern": "7"}}, "required": ["id", "name"]},
+    {"enum": OBJECTS, "properties": {"name": {"maxLength": 2}, "tags": {"contains": {"const": 2}}}},
+    {"enum": OBJECTS, "additionalProperties": {"type": ["string", "integer", "array"]}},
+    {"enum": OBJECTS, "patternProperties": {"^n": {"not": {"format": "date"}}, "^x": False}},
+    {"enum": OBJECTS, "propertyNames": {"enum": ["id", "name", "tags"]}, "maxProperties": 3},
+    {"enum": OBJECTS, "not": {"additionalProperties": {"minimum": 9}}},
+    {"enum": OBJECTS, "properties": {"tags": {"uniqueItems": True, "contains": {"minimum": 4}}}},
+    {"enum": OBJECTS, "properties": {"tags": {"not": {"items": {"maximum": 4}}, "minItems": 2}}},
+    {"enum": ARRAYS, "contains": {"enum": [{"a": True}, 2, 4]}, "maxContains": 1, "maxItems": 9},
+    {"enum": ARRAYS, "prefixItems": [{"not": {"multipleOf": 2}}, {"enum": [{"a": True}]}]},
+    {"enum": ARRAYS[:20], "not": {"contains": {"enum": [2, 3]}}, "maxItems": 4, "minItems": 4},
+    {"enum": [[[n]] for n in range(9)], "items": {"enum": [[3], [4]]}},
+    {"enum": [[n, n % 5] for n in range(30)], "not": {"uniqueItems": True}},
+    {"enum": OBJECTS[:30], "not": {"enum": OBJECTS[20:50]}, "properties": {"id": {"minimum": 4}}},
+    {"enum": OBJECTS, "not": {"patternProperties": {"^i": {"minimum": 4}}}, "minProperties": 3},
+    {"enum": [[n, n % 2 == 0] for n in range(30)], "items": {"enum": [True, 1, 2, 3]}},
+    {"enum": ARRAYS, "items": {"not": {"enum": [{"a": True}, [], {"b": 1}, {"c": 1}, {"d": 1}]}}},
+    {"enum": ARRAYS[:5], "prefixItems": [{"enum": [0, 1]}, {"properties": {"a": {"const": True}}}]},
+    {"items": {"oneOf": [{"enum": OBJECTS[:40]}, {"enum": OBJECTS[30:]}]}, "uniqueItems": True},
+    {"type": "object", "not": {"enum": OBJECTS[2:4]}, "properties": {"id": {"type": "integer"}}},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("schema", SOME, ids=range(len(SOME)))
+def test_what_is_listed_is_what_the_whole_schema_allows(schema: Any) -> None:
+    constraint = gw.compile(gw.JsonSchema(schema), BYTES)
+    checker, rng = Draft202012Validator.FORMAT_CHECKER, random.Random(1)
+    validator = Draft202012Validator(schema, format_checker=checker)
+    for value in [*OBJECTS[::3], *OBJECTS[:13], *ARRAYS[::4], *ARRAYS[:5], *OTHERS]:
+        text = json.dumps(value)
+        assert constraint.matches(text) == validator.is_valid(value), text
+        if isinstance(value, dict):
+            members = [*value.items()]
+            rng.shuffle(members)
+            assert constraint.matches(json.dumps(dict(members))) == validator.is_valid(value), text
+
+
+@pytest.mark.parametrize("schema", SOME[:-1], ids=range(len(SOME) - 1))
+def test_in_declared_order_what_is_listed_comes_as_listed(schema: Any) -> None:
+    constraint = gw.compile(gw.JsonSchema(schema, key_order="declared"), BYTES)
+    checker = Draft202012Validator.FORMAT_CHECKER
+    validator = Draft202012Validator(schema, format_checker=checker)
+    for value in [*OBJECTS[::3], *OBJECTS[:13], *ARRAYS[::4], *ARRAYS[:5]]:
+        text = json.dumps(value)
+        assert constraint.matches(text) == validator.is_valid(value), text
+        if isinstance(value, dict) and value in schema.get("enum", ()):
+            assert not constraint.matches(json.dumps(dict(reversed(value.items())))), text
+
+
+FORWARD: list[Any] = [{"a": n, "b": {"x": 1, "y": [n]}} for n in range(40)]
+BACKWARD: list[Any] = [{"b": {"y": [n], "x": 1}, "a": n} for n in range(40)]
+
+
+@pytest.mark.parametrize(("schema", "forward", "backward"), [
+    ({"enum": FORWARD}, True, False),
+    ({"enum": BACKWARD}, False, True),
+    ({"enum": [*FORWARD, *BACKWARD]}, True, True),
+    ({"allOf": [{"enum": FORWARD}, {"enum": BACKWARD}]}, True, False),
+    ({"allOf": [{"enum": BACKWARD}, {"enum": FORWARD}]}, False, True),
+    ({"enum": BACKWARD, "properties": {"a": {"minimum": 5}, "b": {}}}, False, True),
+    ({"enum": BACKWARD, "not": {"enum": FORWARD[:5]}}, False, True),
+    ({"not": {"not": {"enum": BACKWARD}}}, False, True),
+    ({"allOf": [{"not": {"not": {"enum": BACKWARD}}}, {"required": ["a"]}]}, False, True),
+    ({"oneOf": [{"enum": BACKWARD}, {"enum": FORWARD[:5]}]}, False, True),
+    ({"oneOf": [{"enum": BACKWARD}, {"enum": BACKWARD[:1]}, {"type": "null"}]}, False, True),
+    ({"enum": BACKWARD[6:9], "properties": {"a": {"minimum": 5}}}, False, True),
+    ({"enum": [*BACKWARD[6:9], *FORWARD[6:9]], "required": ["a"]}, True, True),
+])  # fmt: skip
+def test_an_order_is_that_of_the_first_list(schema: Any, forward: bool, backward: bool) -> None:
+    around = {"properties": {"p": {"enum": FORWARD}, "q": schema, "r": {"enum": BACKWARD}}}
+    constraint = gw.compile(gw.JsonSchema(around, key_order="declared"), BYTES)
+    assert constraint.matches(json.dumps({"q": FORWARD[7]})) is forward
+    assert constraint.matches(json.dumps({"q": BACKWARD[7]})) is backward
+    assert not constraint.matches(json.dumps({"q": {**BACKWARD[7], "b": {"x": 1, "y": [7]}}}))
+    assert not constraint.matches(json.dumps({"q": {**FORWARD[7], "a": 8}}))
+
+
+@pytest.mark.parametrize("listed", [FORWARD[:9], FORWARD])
+def test_members_that_are_listed_come_as_listed(listed: list[Any]) -> None:
+    backward = [{"z": value, "a": dict(reversed(value.items()))} for value in listed]
+    schema = {"enum": backward, "properties": {"z": {"not": {"const": listed[1]}}}}
+    constraint = gw.compile(gw.JsonSchema(schema, key_order="declared"), BYTES)
+    assert constraint.matches(json.dumps(backward[7]))
+    assert not constraint.matches(json.dumps({"z": listed[7], "a": listed[7]}))
+    assert not constraint.matches(json.dumps(backward[1]))
+
+
+@pytest.mark.parametrize("order", ["any", "declared"])
+def test_what_is_not_plainly_satisfied_is_told_part_by_part(order: Any) -> None:
+    deep: Any = 1
+    for _ in range(40):
+        deep = {"a": deep}
+    recursive = {
+        "properties": {"a": {"$ref": "#/$defs/s"}},
+        "not": {"required": ["z"], "type": "object"},
+    }
+    some = {"enum": [deep, {"b": 1}, {"z": 1}]}
+    schema = {**some, "allOf": [{"$ref": "#/$defs/s"}], "$defs": {"s": recursive}}
+    constraint = gw.compile(gw.JsonSchema(schema, key_order=order), BYTES)
+    assert constraint.matches(json.dumps(deep))
+    assert constraint.matches('{"b": 1}')
+    assert not constraint.matches('{"z": 1}')
+    assert not constraint.matches(json.dumps(deep["a"]))
+
+
+def test_what_nests_deeply_is_told_part_by_part() -> None:
+    texts = ["[" * 120 + str(n) + "]" * 120 for n in range(30)]
+    schema = f'{{"oneOf": [{{"enum": [{",".join(texts)}]}}, {{"type": "null"}}]}}'
+    constraint = gw.compile(gw.JsonSchema(schema), BYTES)
+    assert constraint.matches(texts[7])
+    assert not constraint.matches(texts[7][1:-1])
+
+
+def test_in_declared_order_what_is_not_denied_is_told_part_by_part() -> None:
+    schema = {"not": {"not": {"enum": [[n] for n in range(6)]}}}
+    constraint = gw.compile(gw.JsonSchema(schema, key_order="declared"), BYTES)
+    assert constraint.matches("[5]")
+    assert not constraint.matches("[6]")
+
+
+def test_a_number_of_which_the_digits_count_is_read_as_it_is_written() -> None:
+    draft = {"$schema": "http://json-schema.org/draft-04/schema#"}
+    said = {"properties": {"a": {"type": "integer"}, "b": {}}}
+    constraint = gw.compile(gw.JsonSchema({**draft, "enum": [{"a": 1}, {"b": 2}], **said}), BYTES)
+    assert constraint.matches('{"a": 1}')
+    assert not constraint.matches('{"a": 1.0}')
+
+
+@pytest.mark.parametrize("draft", ["oneOf", "anyOf", "allOf"])
+def test_lists_by_the_thousand_take_no_look_at_each_pair(draft: str) -> None:
+    listed: list[Any] = [{"id": n, "tags": [n % 7]} for n in range(1500)]
+    schema = {draft: [{"enum": listed[:1000]}, {"enum": listed[500:]}]}
+    constraint = gw.compile(gw.JsonSchema(schema), BYTES, gw.Budget.untrusted())
+    for place in (0, 700, 1400):
+        expected = {"oneOf": place != 700, "anyOf": True, "allOf": place == 700}[draft]
+        assert constraint.matches(json.dumps(listed[place])) is expected
+
+
+def test_what_nests_so_deep_that_it_takes_long_is_refused() -> None:
+    texts = ["[" * 600 + str(n) + "]" * 600 for n in range(30)]
+    source = gw.JsonSchema(f'{{"enum": [{",".join(texts)}]}}')
+    with pytest.raises(gw.LimitError, match="parts of automata"):
+        gw.compile(source, BYTES, gw.Budget.untrusted())
+    few = gw.JsonSchema(f'{{"enum": [{",".join(texts[:2])}]}}')
+    assert gw.compile(few, BYTES, gw.Budget.untrusted()).matches(texts[1])
+
+
+# Very many branches of one value each, which are read as one list; `jsonschema` is the oracle.
+
+# Older drafts do not have `const`, which a warning says.
+pytestmark = pytest.mark.filterwarnings("ignore::guideway.errors.GuidewayWarning")
+
+MANY: list[Any] = [{"const": n} for n in range(3, 73)]
+LISTED_VALUES = [
+    None, True, False, 0, 1, 3, 4, 5.0, 72, 73, 4.5, "", "a", "b", [], [3], {}, {"a": 3},
+]  # fmt: skip
+BESIDE: list[list[Any]] = [
+    [],
+    [{"const": 3}],
+    [{"const": 3.0, "title": "three"}, {"const": 3}],
+    [{"const": True}, {"const": 1}, {"const": None}, {"const": False}],
+    [{"const": 1}, {"const": 1.0}],
+    [{"type": "string", "const": "a"}, {"const": "b", "$comment": "said before"}],
+    [{"type": "string", "const": "a"}, {"const": "a"}],
+    [{"type": "string", "const": 73}],
+    [{"type": "integer", "const": 4.5}],
+    [{"type": "boolean", "const": True}],
+    [{"type": ["string", "null"], "const": "a"}],
+    [{"const": [3]}, {"const": {"a": 3}}],
+    [{"const": 73, "minimum": 74}, {"enum": ["a", None]}],
+    [True],
+    [False],
+    [{}],
+    [{"type": "string"}],
+    [{"$ref": "#/$defs/a"}],
+]
+AROUND: list[Any] = [
+    lambda said: said,
+    lambda said: {"not": said},
+    lambda said: {"type": ["string", "boolean", "integer"], "allOf": [said, {"not": {"const": 5}}]},
+    lambda said: {"if": said, "then": {"type": "number"}, "else": {"type": "object"}},
+    lambda said: {"oneOf": [said, {"const": 4}, {"type": "string"}]},
+    lambda said: said | {"unevaluatedProperties": False, "unevaluatedItems": False},
+    lambda said: said | {"$schema": "http://json-schema.org/draft-07/schema#"},
+    lambda said: said | {"$schema": "http://json-schema.org/draft-04/schema#"},
+]
+
+
+@pytest.mark.parametrize("keyword", ["anyOf", "oneOf"])
+@pytest.mark.parametrize("around", AROUND)
+@pytest.mark.parametrize("beside", BESIDE)
+def test_branches_of_one_value_each_mean_what_they_say(
+    keyword: str, around: Any, beside: list[Any]
+) -> None:
+    schema = around({keyword: [*MANY, *beside]}) | {"$defs": {"a": {"maxLength": 0}}}
+    judge = validator_for(schema)(schema)
+    expected = [judge.is_valid(value) for value in LISTED_VALUES]
+    if not any(expected):  # as where draft 4 knows no const, and each branch allows anything
+        with pytest.raises(gw.UnsatisfiableError):
+            gw.compile(gw.JsonSchema(schema), BYTES)
+        return
+    constraint = gw.compile(gw.JsonSchema(schema), BYTES)
+    assert [constraint.matches(json.dumps(value)) for value in LISTED_VALUES] == expected
+
+
+@pytest.mark.parametrize(
+    ("branches", "read"),
+    [(MANY, 2), (MANY[:9], 10), ([*MANY, {"minimum": 5}], 72), ([*MANY, True], 72)],
+)
+def test_they_are_one_schema_if_they_are_very_many(branches: list[Any], read: int) -> None:
+    document = parse_json_schema(gw.JsonSchema({"anyOf": branches}))
+    assert len([part for part in document.schemas if part != "never"]) == read
+
+
+def test_where_each_value_stands_twice_one_of_them_is_none() -> None:
+    with pytest.raises(gw.UnsatisfiableError):
+        gw.compile(gw.JsonSchema({"oneOf": [*MANY, *MANY]}), BYTES)
+
+
+# What an `enum` of arrays and objects lists, where it is denied.
+
+CONSTANTS_OBJECTS: list[Json] = [
+    {"id": n, "name": f"n{n}", "tags": [n % 7, None]} for n in range(60)
+]
+CONSTANTS_ARRAYS: list[Json] = [[n, {"a": [True]}, "x", None, False] for n in range(9)]
+
+
+@pytest.mark.parametrize("schema", [
+    {"not": {"enum": [*CONSTANTS_OBJECTS, *CONSTANTS_ARRAYS]}},
+    {"not": {"$ref": "#/$defs/e"},
+     "$defs": {"e": {"enum": [*CONSTANTS_OBJECTS, *CONSTANTS_ARRAYS]}}},
+    {"properties": {"id": {"type": "integer"}}, "minItems": 1,
+     "not": {"enum": [*CONSTANTS_OBJECTS, *CONSTANTS_ARRAYS]}},
+])  # fmt: skip
+def test_what_is_denied_is_anything_else(schema: Any) -> None:
+    constraint = gw.compile(gw.JsonSchema(schema), BYTES)
+    for value in (*CONSTANTS_OBJECTS[::20], *CONSTANTS_ARRAYS[::4]):
+        assert not constraint.matches(json.dumps(value))
+    assert not constraint.matches('{"tags": [3, null], "name": "n3", "id": 30e-1}')
+    for text in (
+        '{"id": 3, "name": "n3"}',
+        '{"id": 3, "name": "n3", "tags": [3, null], "x": 1}',
+        '{"id": 3, "name": "n4", "tags": [3, null]}',
+        '[1, {"a": [true]}, "x", null, true]',
+        '[1, {"a": [true]}, "x", null]',
+        "[9]",
+        "3",
+    ):
+        assert constraint.matches(text), text
+
+
+def test_one_of_many_constants_takes_no_look_at_each_pair() -> None:
+    source = gw.JsonSchema({"oneOf": [{"const": {"id": n}} for n in range(900)]})
+    constraint = gw.compile(source, BYTES, gw.Budget.untrusted())
+    assert constraint.matches('{"id": 7}')
+    assert not constraint.matches('{"id": 900}')
+
+
+def test_pairs_of_branches_are_paid_for() -> None:
+    branches = [{"minLength": n} for n in range(700)]
+    with pytest.raises(gw.LimitError, match="parts of automata"):
+        gw.compile(gw.JsonSchema({"oneOf": branches}), BYTES, gw.Budget.untrusted())

@@ -1,17 +1,27 @@
 """Classes of keys: each key that is no name is in exactly one, and that is told by its patterns."""
 
+import json
 import re
-from itertools import combinations
+from itertools import combinations, product
 
 import pytest
 
 import guideway as gw
 from guideway.json_schema import key_classes as json_keysets
 from guideway.json_schema.formulas import FALSE, Atom, Matching
-from guideway.json_schema.key_classes import Keysets, any_of_strings, strings_with
+from guideway.json_schema.key_classes import (
+    Keysets,
+    any_of_strings,
+    strings_with,
+    surely_apart,
+)
 from guideway.json_schema.spelling import Spelling
+from guideway.language.derivative import Derivatives
+from guideway.language.expr import both
 from guideway.language.regular import contains
 from guideway.regex.parser import parse_regex
+from guideway.regex.search import finds
+from random_walks import BYTES
 
 PATTERNS = ("^a", "b$", "^c", "^[ab]{2}$")
 KEYS = ("", "a", "ab", "b", "cab", "cb", "cc", "d", "ba", "\u00e9")
@@ -41,21 +51,6 @@ def test_every_key_is_in_the_class_of_the_languages_it_is_in(monkeypatch, most: 
             ]
             assert [part.inside for part in holding] == [inside]
             assert [part for part in classes if keysets.is_of(key, part, languages)] == holding
-
-
-def test_patterns_that_no_key_has_two_of_are_classes_of_their_own() -> None:
-    spelling = Spelling(plain=True)
-    languages = [
-        strings_with(parse_regex(f"^k{n}:", "ecma"), spelling)
-        for n in range(json_keysets.MOST_CLASSES + 1)
-    ]
-    keysets = Keysets(spelling)
-    *classes, others = keysets.classes([Matching(keys, FALSE) for keys in languages])
-    assert [(part.content, part.inside) for part in classes] == [
-        (keys, frozenset((keys,))) for keys in reversed(languages)
-    ]
-    for key, held in ((b"k7:", False), (b"k7", True), (b"k:", True), (b"k256:x", False)):
-        assert contains(keysets.content(others), key) == held
 
 
 def test_patterns_that_overlap_in_too_many_ways_are_refused() -> None:
@@ -99,3 +94,67 @@ def test_nine_patterns_that_may_meet_are_read() -> None:
         state = made.advance(state, byte)
     with pytest.raises(gw.TokenRejected):
         made.advance(state, ord("1"))
+
+
+# Whether keys with patterns can be the same: asked of plain text, answered for every spelling.
+
+PATTERNS_PATTERNS = (
+    *("^a", "a$", "^x-", "^[a-z]+$", "^\\\\", '^"', "\\n", "^.{2}$", "^\\u00e9$", "^[^a]*$"),
+    *("^contacts:[0-3]:name$", "^contacts:[0-3]:mail$", "^\\d+$", "^(ab|cd)$", "/"),
+)
+
+
+@pytest.mark.untraced
+@pytest.mark.parametrize("plain", [True, False])
+def test_patterns_are_apart_only_if_no_string_has_both(plain: bool) -> None:
+    spelling = Spelling(plain=plain)
+    apart = 0
+    for first, second in product(PATTERNS_PATTERNS, PATTERNS_PATTERNS):
+        one, other = (strings_with(parse_regex(p, "ecma"), spelling) for p in (first, second))
+        if surely_apart(one, other):
+            apart += 1
+            shared = both(one, other)
+            assert not Derivatives(shared).alive(shared)
+    assert apart > 60
+
+
+FLAGGED = [
+    *(r"(?i)^/subscriptions/[^/]+$", r"(?i)^(yes|no)$", "(?u)^(?=.*B)[a-z]", "(?is)A.B"),
+    *(r"(?m)^b$", r"(?i)(?m)^B$", r"(?a)^\w+$", r"(?u)^(['\"])\w*\1$", "(?x) a # any a"),
+]
+TRIED = ["yes", "No", "yeſ", "ab", "AB", "a\nb", "aB", "é", "'a'", "'a\"", "/SUBSCRIPTIONS/x", ""]
+
+
+@pytest.mark.parametrize("pattern", FLAGGED)
+def test_a_pattern_that_begins_with_flags_is_pythons(pattern: str) -> None:
+    constraint = gw.compile(gw.JsonSchema({"type": "string", "pattern": pattern}), BYTES)
+    for text in TRIED:
+        found = re.search(pattern, text) is not None
+        assert constraint.matches(json.dumps(text)) == found, text
+        assert finds(pattern, text) in (found, None)
+
+
+def test_keys_may_have_a_pattern_with_flags() -> None:
+    schema = {"patternProperties": {"(?i)^x-": {"const": 1}}, "additionalProperties": False}
+    constraint = gw.compile(gw.JsonSchema(schema), BYTES)
+    assert constraint.matches('{"X-a": 1, "x-b": 1}')
+    assert not constraint.matches('{"X-a": 2}')
+    assert not constraint.matches('{"y": 1}')
+
+
+@pytest.mark.parametrize("pattern", [r"(?i)^(?<n>A)\z", r"^(?i)A$", r"(?i:^a)$", r"(?i)^\x{41}$"])
+def test_flags_hold_beside_what_python_does_not_have(pattern: str) -> None:
+    constraint = gw.compile(gw.JsonSchema({"type": "string", "pattern": pattern}), BYTES)
+    assert [
+        text for text in ("a", "A", "b", "aa", "a\n") if constraint.matches(json.dumps(text))
+    ] == [
+        "a",
+        "A",
+    ]
+
+
+def test_flags_that_are_wrong_are_refused_where_they_stand() -> None:
+    for pattern, error in (("(?i)^(?<n>a", gw.SourceError), ("a(?m)$", gw.UnsupportedError)):
+        with pytest.raises(error) as caught:
+            gw.compile(gw.JsonSchema({"type": "string", "pattern": pattern}), BYTES)
+        assert "/pattern" in str(caught.value)

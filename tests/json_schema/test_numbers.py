@@ -1,32 +1,46 @@
 """Ranges of numbers against `Decimal`, whose comparison is exact and shares no code with them."""
 
 import json
+import math
+import random
 import re
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
+from typing import Annotated, Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+from pydantic import Field
 
+import guideway as gw
+from guideway.automaton.token_tries import unpack
 from guideway.errors import LimitError, UnsupportedError
+from guideway.json_schema.formulas import exact
 from guideway.json_schema.numbers import (
+    BEYOND,
     all_but,
+    doubles,
     exactly,
-    exponents,
+    implies,
     lower_numbers,
     lower_other_numbers,
+    merged,
     multiples,
     number_range,
     one_of,
 )
+from guideway.json_schema.text import read_json
 from guideway.json_schema.tree import Bound, Numbers
 from guideway.language.derivative import Derivatives
 from guideway.language.expr import EMPTY
 from guideway.language.nodes import Expr
 from guideway.language.regular import contains
-from json_schemas import matches
+from json_branches import tangle
+from json_schemas import machine, matches
+from random_walks import BYTES, text_of
 from shares import one_in
 
 JSON_NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?")
@@ -196,22 +210,6 @@ def test_one_of_some_numbers_and_all_but_them(texts, values):
                 assert found == (valid, not valid), text
 
 
-@pytest.mark.untraced
-@given(st.lists(spellings(), min_size=1))
-def test_short_integers_have_all_exponents(texts):
-    engine = Derivatives(integer_range())
-    for text in texts:
-        value = Decimal(text)
-        assert matches(engine, text) == (value == value.to_integral_value()), text
-
-
-@pytest.mark.parametrize("text", ["3e1", "3.0E+01", "3", "3.0"])
-def test_every_told_spelling_of_a_number_is_in_its_ranges(text):
-    value = Decimal(text)
-    assert reads(integer_range(Bound(Decimal(0)), Bound(Decimal(100))), text)
-    assert reads(exactly(value), text)
-
-
 @cache
 def of_factor(factor: int, *, denied: bool) -> Derivatives:
     return Derivatives(multiples(Decimal(factor), denied=denied))
@@ -312,11 +310,6 @@ def test_a_plain_number_is_what_json_dumps_writes(value):
     assert reads(number_range(plain=True), plain)
 
 
-@given(st.floats(allow_nan=False, allow_infinity=False).map(lambda f: float(int(f))))
-def test_a_whole_float_is_an_integer_however_python_writes_it(value):
-    assert reads(integer_range(), repr(value))
-
-
 def test_zero_has_every_sign_and_exponent_but_plain_only_one_digit():
     for text in ("0", "-0", "0.00", "-0.0e-7", "0E12"):
         assert reads(exactly(Decimal("-0.0")), text)
@@ -328,13 +321,6 @@ def test_zero_has_every_sign_and_exponent_but_plain_only_one_digit():
     ] == ["0"]
     assert not reads(integer_range(plain=True), "-0")
     assert reads(number_range(plain=True), "-0.0")
-
-
-def test_a_fraction_that_the_exponent_shifts_away_leaves_an_integer():
-    assert reads(integer_range(), "1.25e2")
-    assert reads(integer_range(), "1.2500e+02")
-    assert not reads(integer_range(), "1.25e1")
-    assert not reads(integer_range(), "1.25")
 
 
 @pytest.mark.untraced
@@ -359,10 +345,6 @@ def test_crossed_bounds_leave_nothing():
     assert not engine.alive(engine.start())
 
 
-def test_there_is_no_exponent_between_ends_that_are_the_wrong_way_round():
-    assert exponents(3, 2) is EMPTY
-
-
 def test_factors_with_too_many_rests_together_are_refused() -> None:
     def among(*factors: int) -> Numbers:
         return Numbers(integer=True, multiples=tuple(map(Decimal, factors)))
@@ -372,3 +354,278 @@ def test_factors_with_too_many_rests_together_are_refused() -> None:
         assert contains(met, text) == is_one
     with pytest.raises(LimitError, match=r"multiples of 3 numbers .* 65536 .* of 129014 do"):
         lower_numbers(among(2, 251, 257))
+
+
+# Doubles in plain spelling: what `repr` writes is there, and nothing longer.
+
+FLOATS = st.floats(allow_nan=False, allow_infinity=False)
+
+
+def plain(schema: Any) -> Any:
+    return gw.compile(gw.JsonSchema(schema, spelling="plain"), BYTES)
+
+
+@given(FLOATS)
+@example(1.7976931348623157e308)
+@example(5e-324)
+def test_a_float_is_among_them_as_it_is_written(value: float) -> None:
+    for text in (repr(value), f"{value:.6g}", f"{value:.3f}" if abs(value) < 1e6 else "0"):
+        assert contains(doubles(), text.encode()), text
+
+
+def test_their_texts_are_short_and_finite() -> None:
+    constraint = plain({"type": "number", "format": "double"})
+    chance = random.Random(3)
+    for _ in range(200):
+        text = text_of(constraint, chance, 40).decode()
+        digits = text.lower().partition("e")[0].lstrip("-0.").replace(".", "")
+        assert len(digits) <= 18, text
+        assert math.isfinite(json.loads(text))
+
+
+@pytest.mark.parametrize("number", ["1.7976931348623158e308", "1e309", "1" * 18, "0.1" + "0" * 17])
+def test_what_is_longer_or_greater_is_not(number: str) -> None:
+    assert not contains(doubles(), number.encode())
+
+
+def test_bounds_and_multiples_hold_beside_the_format() -> None:
+    share = plain({"type": "number", "format": "double", "minimum": 0, "exclusiveMaximum": 1})
+    assert [share.matches(text) for text in ("0", "0.5", "1", "0.33333333333333333333")] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+    half = plain({"type": "number", "format": "double", "multipleOf": 0.5})
+    assert half.matches("2.5")
+    assert not half.matches("2.3")
+
+
+def test_the_format_changes_spelling_alone() -> None:
+    listed = plain({"format": "double", "enum": [1, 0.1234567890123456789]})
+    assert listed.matches("1")
+    assert listed.matches("0.12345678901234568")
+    free = gw.compile(gw.JsonSchema({"type": "number", "format": "double"}), BYTES)
+    assert free.matches("3.14159265358979323846")
+    assert plain({"type": "string", "format": "double"}).matches('"a"')
+    either = plain({"anyOf": [{"type": "number", "format": "double"}, {"type": "integer"}]})
+    assert either.matches("1" * 30)
+
+
+@pytest.mark.parametrize(("kind", "offered", "beyond"), [
+    (Decimal, ["1", "-12.50", "1E+3", "0E-7", "0." + "1" * 28], ["1." + "0" * 29, "9" * 29]),
+    (Annotated[Decimal, Field(decimal_places=2)], ["1.50", "0"], ["1.500", "1.5000"]),
+    (Annotated[Decimal, Field(max_digits=3)], ["1.5", "0.12", "123"], ["1.5000", "1234"]),
+    (Annotated[Decimal, Field(max_digits=4, decimal_places=2, ge=0)], ["12.34", "0.5"],
+     ["1.230", "-1"]),
+    (Annotated[Decimal, Field(ge=Decimal("0.5"))], ["0.5", "1"], ["0." + "9" * 29]),
+    (Annotated[Decimal, Field(max_digits=2, decimal_places=2)], ["0.12"], ["0.120", "1"]),
+])  # fmt: skip
+def test_decimals_end_where_more_digits_tell_nothing_apart(
+    kind: Any, offered: list[str], beyond: list[str]
+) -> None:
+    constraint = gw.compile(gw.source(kind, spelling="plain"), BYTES)
+    for text in offered:
+        assert constraint.matches(f'"{text}"'), text
+    for text in beyond:
+        assert not constraint.matches(f'"{text}"'), text
+
+
+# Numbers whose digits nobody can write down: told by their exponents.
+
+FAR_AWAY = ("1e-999999999", "-1E4001", "2.5e99999999999999999999", "-1e-99999999999999999999")
+BEYOND_COUNTING = FAR_AWAY[2:]
+
+
+@pytest.mark.parametrize("first", FAR_AWAY)
+def test_items_that_differ_may_follow_a_number_that_is_far_away(first):
+    different = machine({"uniqueItems": True})
+    for other in ("1", "-0.5", "1e300", "1e-300", "0e-9999999999999999999", '"1"', "1.2e5001"):
+        assert matches(different, f"[{first},{other}]"), other
+    for other in BEYOND_COUNTING:  # which may be equal, if this is
+        told = first not in BEYOND_COUNTING
+        assert matches(different, f'[{{"a":{first}}},{{"a":{other}}}]') == told, other
+    assert not matches(different, f"[{first},{first}]")
+
+
+@pytest.mark.parametrize("first", FAR_AWAY)
+def test_a_number_that_is_far_away_may_come_twice_if_its_exponent_can_be_counted(first):
+    twice = machine({"type": "array", "not": {"uniqueItems": True}})
+    assert matches(twice, f"[{first},{first}]") == (first not in BEYOND_COUNTING)
+    assert matches(twice, f"[{first},1,1.0]")
+    assert matches(twice, f"[{first},0e9999999999999999999,0]")
+    assert not matches(twice, f"[{first},1]")
+
+
+def test_none_and_all_but_of_what_is_far_away():
+    assert not Derivatives(exactly(BEYOND)).alive(exactly(BEYOND))
+    left = Derivatives(all_but([BEYOND, Decimal(5)], plain=False))
+    for told in ("4", "-0.0", "1" + "0" * 4000, "1.5e9999", "1e-9999"):
+        assert matches(left, told), told
+    for not_told in ("5", "0." + "0" * 4000 + "1", "1e99999999999999999"):
+        assert not matches(left, not_told), not_told
+    far = Decimal("12e-5000")
+    but_far, one = Derivatives(all_but([far], plain=False)), Derivatives(exactly(far))
+    for text in ("1.2e-4999", "1.20E-04999"):
+        assert matches(one, text)
+        assert not matches(but_far, text)
+    assert matches(but_far, "1.2e-5000")
+    assert not matches(one, "1.2e-5000")
+
+
+def test_long_numbers_are_written_in_two_forms():
+    digits = "12345" * 200
+    engine = Derivatives(exactly(Decimal(f"0.{digits}")))
+    for told in (
+        f"0.{digits}",
+        f"0.{digits}00",
+        f"{digits[:1]}.{digits[1:]}e-1",
+    ):
+        assert matches(engine, told)
+    assert not matches(engine, f"0.{digits}1")
+
+
+@pytest.mark.parametrize("text", ["1e9999999999999999999", "-1e-9999999999999999999", "1e4001"])
+def test_schemas_have_no_number_that_is_far_away(text):
+    with pytest.raises(LimitError, match="digits is too long: at most 4000"):
+        read_json(f'{{"minimum":{text}}}')
+
+
+def test_nothing_is_nothing_whatever_its_exponent():
+    assert read_json("[0e9999999999999999999, 0.00E-4001, -0.0]") == [0, 0, 0]
+    assert exact(read_json("0.0e99999999999999999999")) == exact(0)
+
+
+# Number keywords together.
+
+KEYWORDS_BYTES = [bytes([byte]) for byte in range(256)]
+KEYWORDS_FACTORS = [Decimal(text) for text in ("0.5", "1", "1.5", "2", "3", "4", "6")]
+VALUES = [Decimal(count) / 4 for count in range(-48, 49)]
+
+
+def drawn(dice: random.Random) -> Numbers:
+    low, high = dice.choice(VALUES), dice.choice(VALUES)
+    return merged(
+        [
+            Numbers(
+                frozenset(dice.sample(VALUES, 3)) if dice.random() < 0.1 else None,
+                dice.random() < 0.4,
+                dice.random() < 0.1,
+                (Bound(low, dice.random() < 0.5),) if dice.random() < 0.4 else (),
+                (Bound(high, dice.random() < 0.5),) if dice.random() < 0.4 else (),
+                tuple(dice.sample(KEYWORDS_FACTORS, dice.choice([0, 0, 1, 2]))),
+            )
+        ]
+    )
+
+
+def allows(numbers: Numbers, value: Decimal) -> bool:
+    """The keywords in fractions, which share nothing with what is tested."""
+    factors = [*numbers.multiples, *([Decimal(1)] if numbers.integer else [])]
+    return (
+        (numbers.values is None or value in numbers.values)
+        and all((Fraction(value) / Fraction(factor)).denominator == 1 for factor in factors)
+        and all(value > b.value or (value == b.value and not b.exclusive) for b in numbers.lower)
+        and all(value < b.value or (value == b.value and not b.exclusive) for b in numbers.upper)
+    )
+
+
+def test_what_implies_other_keywords_has_no_number_beside_theirs() -> None:
+    dice, told = random.Random(5), [0, 0]
+    for _ in range(4000):
+        first, second = drawn(dice), drawn(dice)
+        found = implies(first, second)
+        told[found] += 1
+        if found:
+            left = [v for v in VALUES if allows(first, v) and not allows(second, v)]
+            assert not left, (first, second)
+    assert min(told) > 100
+
+
+def test_where_no_item_is_left_a_long_exponent_is_not_searched() -> None:
+    schema = {
+        "type": "array",
+        "uniqueItems": True,
+        "contains": {"multipleOf": 1},
+        "not": {"items": {"type": "integer"}},
+    }
+    constraint = gw.compile(
+        gw.JsonSchema(schema, whitespace="compact"), gw.Vocabulary(KEYWORDS_BYTES)
+    )
+    state = constraint.start()
+    for byte in b"[1E1417":  # a mask took 30 s here
+        constraint.mask(state)
+        state = constraint.advance(state, byte)
+    assert bytes(unpack(constraint.mask(state)).tolist()) == b",0123456789"
+    assert constraint.matches("[1E1417,0.5]")
+    assert not constraint.matches("[1E1417,5]")
+
+
+# Formulas about numbers that are told by bounds, as sets of ranges; the oracle is jsonschema.
+
+RANGES_BYTES = gw.Vocabulary([bytes([byte]) for byte in range(256)] + [b"<end>"], eos_ids={256})
+RANGES_BOUNDS = (-3, -2.5, -1, -0.5, 0, 0.5, 1, 2, 2.25, 3, 10, 99.5)
+NUMBERS = (
+    -100, -3, -2.75, -2.5, -2, -1.5, -1, -0.75, -0.5, -0.25, 0, 0.25, 0.5, 0.75, 1, 1.5, 2, 2.125,
+    2.25, 2.5, 3, 3.5, 9, 9.5, 10, 11, 99, 99.5, 99.75, 100,
+)  # fmt: skip
+
+
+def bounds(rng: random.Random) -> dict[str, Any]:
+    """A schema that says which numbers there are."""
+    said: dict[str, Any] = {}
+    if rng.random() < 0.6:
+        said[rng.choice(("minimum", "exclusiveMinimum"))] = rng.choice(RANGES_BOUNDS)
+    if rng.random() < 0.6:
+        said[rng.choice(("maximum", "exclusiveMaximum"))] = rng.choice(RANGES_BOUNDS)
+    if rng.random() < 0.3:
+        said["type"] = rng.choice(("integer", "number", ["integer", "string"]))
+    return said
+
+
+@pytest.mark.parametrize("spelling", ["any", "plain"])
+@pytest.mark.parametrize("seed", range(30))
+def test_a_number_is_allowed_exactly_if_the_validator_takes_it(seed: int, spelling: Any) -> None:
+    schema = tangle(random.Random(seed), 3, bounds)
+    validator = Draft202012Validator(schema)
+    try:
+        constraint = gw.compile(gw.JsonSchema(schema, spelling=spelling), RANGES_BYTES)
+    except gw.UnsatisfiableError:
+        assert not any(map(validator.is_valid, NUMBERS))
+        return
+    for number in NUMBERS:
+        assert constraint.matches(json.dumps(number)) == validator.is_valid(number), number
+
+
+@pytest.mark.parametrize("said", [{}, {"type": "integer"}])
+def test_exactly_one_of_many_ranges_is_what_one_has(said: dict[str, Any]) -> None:
+    branches = [{**said, "minimum": 3 * n, "maximum": 3 * n + 5} for n in range(100)]
+    constraint = gw.compile(gw.JsonSchema({"oneOf": branches}), RANGES_BYTES, gw.Budget.untrusted())
+    found = [n for n in range(310) if constraint.matches(str(n))]
+    assert found == [0, 1, 2, 300, 301, 302]
+    assert constraint.matches("2.5") is (not said)
+    assert constraint.matches("-0.5") is False
+
+
+def test_whole_numbers_and_others_are_told_apart() -> None:
+    schema = {"type": "number", "oneOf": [{"type": "integer", "maximum": 5}, {"minimum": 3}]}
+    constraint = gw.compile(gw.JsonSchema(schema), RANGES_BYTES)
+    texts = ("-7", "2", "3", "5", "6", "2.5", "3.5", "5.5", "1e-1")
+    assert [constraint.matches(text) for text in texts] == [
+        True, True, False, False, True, False, True, True, False,
+    ]  # fmt: skip
+    denied = gw.compile(gw.JsonSchema({"type": "number", "not": schema}), RANGES_BYTES)
+    assert [denied.matches(text) for text in texts] == [
+        False, False, True, True, False, True, False, False, True,
+    ]  # fmt: skip
+
+
+def test_bounds_of_many_digits_are_not_rounded() -> None:
+    far = "1" + "0" * 400
+    whole = f'{{"type": "integer", "minimum": {far}}}'
+    text = f'{{"type": "number", "oneOf": [{whole}, {{"maximum": 5}}]}}'
+    constraint = gw.compile(gw.JsonSchema(text), RANGES_BYTES)
+    assert constraint.matches("5")
+    assert constraint.matches(far)
+    assert not constraint.matches(far + ".5")
+    assert not constraint.matches(far[:-1])

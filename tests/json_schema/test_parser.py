@@ -5,11 +5,13 @@ from typing import Any
 
 import pytest
 
+import guideway as gw
 from guideway.errors import SourceError, UnsupportedError
-from guideway.json_schema.parser import LooseParts, parse_json_schema
+from guideway.json_schema.parser import parse_json_schema, part_of
 from guideway.json_schema.source import JsonSchema
-from guideway.json_schema.tree import KINDS, Bound
+from guideway.json_schema.tree import Bound
 from guideway.sources.json_style import Whitespace
+from tool_samples import PLAIN
 
 DRAFT_4 = "http://json-schema.org/draft-04/schema#"
 DRAFT_7 = "http://json-schema.org/draft-07/schema#"
@@ -22,72 +24,6 @@ def parse(schema: Any, **options: Any):
 def root(schema: Any, **options: Any):
     document = parse(schema, **options)
     return document.schemas[document.root]
-
-
-def test_keywords_go_to_the_kind_they_speak_about():
-    schema = root({
-        "type": ["string", "integer", "null"],
-        "maxLength": 3,
-        "minimum": 1.5,
-        "exclusiveMaximum": 10,
-        "title": "ignored",
-    })  # fmt: skip
-    assert schema.kinds == {"string", "number", "null"}
-    assert schema.strings.high == 3
-    assert schema.numbers.integer
-    assert schema.numbers.lower == (Bound(Decimal("1.5")),)
-    assert schema.numbers.upper == (Bound(Decimal(10), exclusive=True),)
-    assert schema.keywords == ("type", "maxLength", "minimum", "exclusiveMaximum")
-
-
-def test_integer_beside_number_is_any_number():
-    assert not root({"type": ["integer", "number"]}).numbers.integer
-
-
-def test_parts_are_addresses_in_declared_order():
-    document = parse({
-        "properties": {"b": {"type": "null"}, "a": False},
-        "required": ["x", "b", "x"],
-        "additionalProperties": True,
-        "propertyNames": {"maxLength": 2},
-    })  # fmt: skip
-    objects = document.schemas[document.root].objects
-    assert list(objects.properties.items()) == [("b", "#/properties/b"), ("a", "#/properties/a")]
-    assert objects.required == ("x", "b")
-    assert objects.additional == "#/additionalProperties"
-    assert objects.names == "#/propertyNames"
-    assert document.schemas["#/properties/a"].kinds == frozenset()
-    assert document.schemas["#/additionalProperties"].kinds == KINDS
-
-
-def test_scalars_of_an_enum_are_sets_and_the_rest_are_schemas():
-    document = parse({"enum": ["a", 1, 1.0, True, None, {"k": [2]}, []]})
-    schema = document.schemas[document.root]
-    assert schema.any_of == (("=#/enum/5", "=#/enum/6", "=#/enum"),)
-    scalars = document.schemas["=#/enum"]
-    assert scalars.strings.values == {"a"}
-    assert scalars.numbers.values == {Decimal(1)}
-    assert scalars.booleans == {True}
-    assert scalars.kinds == {"string", "number", "boolean", "null"}
-    constant = document.schemas["=#/enum/5"]
-    assert constant.objects.properties == {"k": "=#/enum/5/k"}
-    assert constant.objects.required == ("k",)
-    assert document.schemas["=#/enum/5/k"].arrays.low == 1
-    assert document.schemas["=#/enum/5/k/0"].numbers.values == {Decimal(2)}
-    only_containers = parse({"enum": [[1], [2]]})
-    assert only_containers.schemas[only_containers.root].any_of == (("=#/enum/0", "=#/enum/1"),)
-
-
-def test_const_beside_enum_has_to_hold_too():
-    document = parse({"enum": [1, 2], "const": 2})
-    schema = document.schemas[document.root]
-    assert schema.numbers.values == {1, 2}
-    assert document.schemas[schema.all_of[0]].numbers.values == {2}
-
-
-def test_only_what_the_root_reaches_is_read():
-    document = parse({"$defs": {"unused": {"minimum": "nonsense"}}, "type": "null"})
-    assert list(document.schemas) == ["never", "#"]
 
 
 def test_text_keeps_the_order_and_the_digits_of_the_schema():
@@ -165,16 +101,13 @@ def test_annotations_and_foreign_names_say_nothing(name):
     assert root({name: "anything"}).keywords == ()
 
 
-@pytest.mark.parametrize(
-    ("schema", "place", "words"),
-    [
-        ({"$ref": "https://example.com/s"}, "/$ref", ["https://example.com/s", "resources="]),
-        ({"$ref": "other.json#/a"}, "/$ref", ["other.json#/a"]),
-        ({"$schema": "http://json-schema.org/draft-03/schema#"}, "/$schema", ["draft-03"]),
-        ({"items": {"multipleOf": 998244353}}, "/items/multipleOf", ["998244353", "1024"]),
-        ({"items": {"pattern": r"\p{Script=Greek}"}}, "/items/pattern", ["Script", "category"]),
-    ],
-)
+@pytest.mark.parametrize(("schema", "place", "words"), [
+    ({"$ref": "https://example.com/s"}, "/$ref", ["https://example.com/s", "resources="]),
+    ({"$ref": "other.json#/a"}, "/$ref", ["other.json#/a"]),
+    ({"$schema": "http://json-schema.org/draft-03/schema#"}, "/$schema", ["draft-03"]),
+    ({"items": {"multipleOf": 998244353}}, "/items/multipleOf", ["998244353", "1024"]),
+    ({"items": {"pattern": r"\p{Script=Greek}"}}, "/items/pattern", ["Script", "category"]),
+])  # fmt: skip
 def test_what_is_out_of_reach_is_refused_with_its_place(schema, place, words):
     with pytest.raises(UnsupportedError) as caught:
         parse(schema)
@@ -201,48 +134,6 @@ def test_the_schema_that_names_no_version_is_the_latest_one(scheme):
     assert "#/prefixItems/0" in parse(schema).schemas  # 2020-12 alone has these
 
 
-def test_references_resolve_pointers_of_every_kind():
-    document = parse({
-        "$defs": {"a/b": {"x%": {"~t": {"type": "null"}}}},
-        "prefixItems": [{"$ref": "#/$defs/a~1b/x%25/~0t"}, {"$ref": "#/prefixItems/0"}],
-    })  # fmt: skip
-    assert document.schemas["#/prefixItems/0"].all_of == ("#/$defs/a~1b/x%/~0t",)
-    assert document.schemas["#/prefixItems/1"].all_of == ("#/prefixItems/0",)
-
-
-def test_a_reference_by_the_own_uri_is_local():
-    document = parse({
-        "$id": "https://example.com/root.json",
-        "$ref": "root.json#/$defs/a",
-        "$defs": {"a": {"type": "null", "items": {"$ref": "https://example.com/root.json"}}},
-    })  # fmt: skip
-    assert document.schemas["#"].all_of == ("#/$defs/a",)
-    assert document.schemas["#/$defs/a/items"].all_of == ("#",)
-
-
-def test_an_embedded_resource_is_its_own_root():
-    document = parse({
-        "$id": "https://example.com/root.json",
-        "$ref": "#/$defs/in/items",
-        "$defs": {
-            "in": {
-                "$id": "in.json", "items": {"$ref": "#/$defs/x"},
-                "$defs": {"x": {"type": "null"}},
-            },
-            "x": {"type": "string"},
-        },
-    })  # fmt: skip
-    assert document.schemas["#/$defs/in/items"].all_of == ("#/$defs/in/$defs/x",)
-    assert document.schemas["#/$defs/in/$defs/x"].kinds == {"null"}
-
-
-def test_an_embedded_resource_may_be_of_another_draft():
-    document = parse({
-        "prefixItems": [{"$id": "old", "$schema": DRAFT_7, "items": [{"type": "null"}]}],
-    })  # fmt: skip
-    assert document.schemas["#/prefixItems/0"].arrays.prefix == ("#/prefixItems/0/items/0",)
-
-
 def test_resources_are_reached_by_uri_and_name_themselves_in_errors():
     resources = {
         "https://example.com/a": {"items": {"$ref": "b#/$defs/x"}},
@@ -255,33 +146,6 @@ def test_resources_are_reached_by_uri_and_name_themselves_in_errors():
     with pytest.raises(SourceError) as caught:
         parse({"$ref": "https://example.com/b#/$defs/y"}, resources=resources)
     assert caught.value.place == "https://example.com/b#/$defs/y/minimum"
-
-
-def test_beside_a_reference_old_drafts_ignore_and_new_ones_do_not():
-    sides = {"$ref": "#/$defs/a", "type": "string", "$defs": {"a": {}}}
-    assert root({"$schema": DRAFT_7, **sides}).kinds == KINDS
-    assert root(sides).kinds == {"string"}
-    assert root(sides).all_of == ("#/$defs/a",)
-
-
-def test_old_drafts_have_their_own_forms():
-    schema = root({
-        "$schema": DRAFT_4, "type": "integer", "minimum": 1, "exclusiveMinimum": True,
-        "maximum": 5, "items": [{}, {}], "additionalItems": False,
-    })  # fmt: skip
-    assert schema.numbers.lower == (Bound(Decimal(1), exclusive=True),)
-    assert schema.numbers.upper == (Bound(Decimal(5)),)
-    assert schema.numbers.digits
-    assert schema.arrays.prefix == ("#/items/0", "#/items/1")
-    assert schema.arrays.items == "#/additionalItems"
-    assert root({"$schema": DRAFT_4, "exclusiveMinimum": True}).numbers.lower == ()
-    with pytest.raises(SourceError, match="a boolean"):
-        parse({"$schema": DRAFT_4, "exclusiveMinimum": 3})
-
-
-def test_an_identifier_of_draft_4_is_id():
-    schema = {"$schema": DRAFT_4, "id": "http://example.com/s", "$ref": "s#/definitions/a"}
-    assert parse({**schema, "definitions": {"a": {}}}).schemas["#"].all_of == ("#/definitions/a",)
 
 
 # Depth
@@ -328,23 +192,20 @@ def test_sources_are_equal_by_content():
     assert JsonSchema(True, whitespace=Whitespace(2)).whitespace == Whitespace(spaces=2)
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: JsonSchema(True, key_order="declred"), "key_order is 'declred'.*'declared'\\?"),
-        (lambda: JsonSchema(True, whitespace="none"), "'any', 'compact', 'natural'"),
-        (lambda: JsonSchema(True, spelling=3), "spelling is 3"),
-        (lambda: JsonSchema(True, formats="all"), "formats is 'all'"),
-        (lambda: JsonSchema(3), "a schema must be a dict, a bool or JSON text, not 3"),
-        (lambda: JsonSchema("\ud800"), "lone surrogate"),
-        (lambda: JsonSchema(True, resources={"u": 1}), "resource 'u' must be a dict"),
-        (lambda: JsonSchema(True, resources=["u"]), "schemas by URI, or a folder, not \\['u'\\]"),
-        (lambda: JsonSchema(True, resources={5: True}), "URI of a resource must be a str, not 5"),
-        (lambda: Whitespace(spaces=-1), "spaces=...\\) must be a number of spaces, not -1"),
-        (lambda: Whitespace(indent=True), "indent=..."),
-        (lambda: Whitespace(newline=1), "newline=..."),
-    ],
-)
+@pytest.mark.parametrize(("make", "message"), [
+    (lambda: JsonSchema(True, key_order="declred"), "key_order is 'declred'.*'declared'\\?"),
+    (lambda: JsonSchema(True, whitespace="none"), "'any', 'compact', 'natural'"),
+    (lambda: JsonSchema(True, spelling=3), "spelling is 3"),
+    (lambda: JsonSchema(True, formats="all"), "formats is 'all'"),
+    (lambda: JsonSchema(3), "a schema must be a dict, a bool or JSON text, not 3"),
+    (lambda: JsonSchema("\ud800"), "lone surrogate"),
+    (lambda: JsonSchema(True, resources={"u": 1}), "resource 'u' must be a dict"),
+    (lambda: JsonSchema(True, resources=["u"]), "schemas by URI, or a folder, not \\['u'\\]"),
+    (lambda: JsonSchema(True, resources={5: True}), "URI of a resource must be a str, not 5"),
+    (lambda: Whitespace(spaces=-1), "spaces=...\\) must be a number of spaces, not -1"),
+    (lambda: Whitespace(indent=True), "indent=..."),
+    (lambda: Whitespace(newline=1), "newline=..."),
+])  # fmt: skip
 def test_options_that_do_not_exist_are_refused(make, message):
     with pytest.raises(SourceError, match=message):
         make()
@@ -363,21 +224,105 @@ def test_applicators_of_a_wrong_shape_are_told_where(schema, place):
     assert caught.value.place == place
 
 
-def test_what_looks_at_the_same_instance_is_listed_in_place():
-    found = root({"not": {}, "if": {}, "then": {}, "dependentSchemas": {"a": {}}, "oneOf": [{}]})
-    assert [address.rpartition("#")[2] for address in found.in_place] == [
-        "/oneOf/0", "/not", "/if", "/then", "/dependentSchemas/a",
-    ]  # fmt: skip
+# Parts of schemas as schemas of their own: they allow there what they allow in the whole.
+
+NUMBER = {"type": "integer"}
 
 
-def test_loose_parts_are_read_when_they_are_asked_for() -> None:
-    parts = LooseParts({"items": {"const": [1]}}, 2020, strict=False)
-    assert list(parts) == ["never"]
-    items = parts[parts.root].arrays.items
-    assert items is not None
-    assert parts.raw(items) == {"const": [1]}
-    (value,) = parts[items].any_of[0]
-    assert parts.raw(value) is None
-    assert parts.raw("elsewhere") is None
-    assert list(parts) == ["never", parts.root, items]
-    assert len(parts) == 3
+def allowed(whole: dict[str, Any], address: str, **options: Any) -> list[str]:
+    made = part_of(JsonSchema(whole, **options), address)
+    constraint = gw.compile(made, PLAIN)
+    texts = ["1", "2.5", '"a"', "[1]", "[[]]", "[]", '{"a": 1}', '{"a": "x"}', '{"a": {"a": 1}}']
+    return [text for text in texts if constraint.matches(text)]
+
+
+@pytest.mark.parametrize(
+    ("whole", "allows"),
+    [
+        ({"properties": {"a": NUMBER}}, ["1"]),
+        ({"properties": {"a": {"$ref": "#/$defs/n"}}, "$defs": {"n": NUMBER}}, ["1"]),
+        ({"properties": {"a": {"$ref": "#/properties/b"}, "b": NUMBER}}, ["1"]),
+        ({"properties": {"a": {"$ref": "#/allOf/1"}}, "allOf": [True, NUMBER]}, ["1"]),
+        (
+            {"type": "object", "properties": {"a": {"anyOf": [{"$ref": "#"}, NUMBER]}}},
+            ["1", '{"a": 1}', '{"a": {"a": 1}}'],
+        ),
+        ({"$id": "http://x/y", "properties": {"a": {"$ref": "y#/$defs/n"}}, "$defs": {"n": NUMBER}},
+         ["1"]),
+        (
+            {
+                "$schema": "http://json-schema.org/draft-07/schema#",
+                "properties": {"a": {"$ref": "#n"}},
+                "definitions": {"n": {"$id": "#n", "items": [NUMBER], "type": "array"}},
+            },
+            ["[1]", "[]"],
+        ),
+        (
+            {"$id": "whole:schema", "properties": {"a": {"$ref": "whole:schema#/$defs/n"}},
+             "$defs": {"n": NUMBER}},
+            ["1"],
+        ),
+        (
+            {
+                "$schema": "https://json-schema.org/draft/2019-09/schema",
+                "$recursiveAnchor": True,
+                "type": "object",
+                "properties": {"a": {"anyOf": [{"$recursiveRef": "#"}, NUMBER]}},
+            },
+            ["1", '{"a": 1}', '{"a": {"a": 1}}'],
+        ),
+    ],
+)  # fmt: skip
+def test_a_part_allows_what_it_allows_in_the_whole(whole: dict[str, Any], allows: list[str]):
+    assert allowed(whole, "#/properties/a") == allows
+
+
+def test_a_part_may_stand_in_a_list():
+    assert allowed({"allOf": [True, NUMBER]}, "#/allOf/1") == ["1"]
+
+
+def test_a_part_may_stand_in_a_resource():
+    other = {"properties": {"a b": {"$ref": "#/$defs/n"}}, "$defs": {"n": NUMBER}}
+    for uri in ("http://x/y", "http://x/y#"):
+        whole = {"$ref": "http://x/y"}
+        options = {"resources": {uri: other, "http://x/y/z": {}}}
+        assert allowed(whole, f"{uri}#/properties/a b", **options) == ["1"]
+
+
+def test_the_part_is_written_like_the_whole():
+    for schema in (NUMBER, {"$ref": "#/properties/b"}):
+        whole = {"properties": {"a": schema, "b": NUMBER}}
+        source = JsonSchema(whole, "declared", "compact", "plain", "strict")
+        made = part_of(source, "#/properties/a")
+        assert (made.key_order, made.whitespace, made.spelling, made.formats) == (
+            *("declared", "compact", "plain", "strict"),
+        )
+
+
+def test_a_part_that_means_nothing_alone_is_refused():
+    anchored = {"$dynamicAnchor": "n", "properties": {"a": {"$dynamicRef": "#n"}}}
+    whole = {"$ref": "#/$defs/t", "$defs": {"t": anchored}}
+    source = JsonSchema(whole)
+    (address,) = (each for each in parse_json_schema(source).schemas if each.endswith("/a"))
+    with pytest.raises(UnsupportedError, match="has no meaning alone") as caught:
+        part_of(source, address)
+    assert caught.value.place == "/$defs/t/properties/a"
+
+
+def test_a_part_whose_pointer_is_cut_is_refused():
+    whole = {"$defs": {"x" * 5000: {"properties": {"a": NUMBER}}}}
+    for pointer in ("/$defs/y/properties/a", "/$defs/x/0", "/$defs/0/x"):
+        with pytest.raises(UnsupportedError, match="has no meaning alone"):
+            part_of(JsonSchema(whole), f"#{pointer}")
+
+
+def test_a_metaschema_without_references_leaves_no_part():
+    meta = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": "http://x/meta",
+        "$vocabulary": {"https://json-schema.org/draft/2020-12/vocab/applicator": True},
+    }
+    whole = {"$schema": "http://x/meta", "properties": {"a": NUMBER}}
+    with pytest.raises(UnsupportedError, match="has no meaning alone") as caught:
+        part_of(JsonSchema(whole, resources={"http://x/meta": meta}), "#/properties/a")
+    assert caught.value.place == "/properties/a"

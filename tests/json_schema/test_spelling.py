@@ -152,16 +152,13 @@ def style(**options) -> JsonStyle:
 GAPS = ["", " ", "  ", "\n", "\n  ", "\n" + " " * 64, "\n" + " " * 65, "\n\n", "\t", "\r\n"]
 
 
-@pytest.mark.parametrize(
-    ("whitespace", "allowed_where_lines_break", "allowed_behind_a_colon"),
-    [
-        ("any", GAPS, GAPS),
-        ("compact", [""], [""]),
-        ("natural", ["", " ", "\n", "\n  ", "\n" + " " * 64], ["", " "]),
-        (Whitespace(spaces=2, newline=False), ["", " ", "  "], ["", " ", "  "]),
-        (Whitespace(spaces=0, indent=2), ["", "\n", "\n  "], [""]),
-    ],
-)
+@pytest.mark.parametrize(("whitespace", "allowed_where_lines_break", "allowed_behind_a_colon"), [
+    ("any", GAPS, GAPS),
+    ("compact", [""], [""]),
+    ("natural", ["", " ", "\n", "\n  ", "\n" + " " * 64], ["", " "]),
+    (Whitespace(spaces=2, newline=False), ["", " ", "  "], ["", " ", "  "]),
+    (Whitespace(spaces=0, indent=2), ["", "\n", "\n  "], [""]),
+])  # fmt: skip
 def test_whitespace_is_what_the_policy_says(
     whitespace, allowed_where_lines_break, allowed_behind_a_colon
 ):

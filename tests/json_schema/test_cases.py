@@ -1,5 +1,6 @@
-"""Formulas about objects made shorter: they hold of the same objects, and of fewer cases."""
+"""A case is found exactly if trying all members finds one."""
 
+import itertools
 import json
 from itertools import islice, product
 from typing import Any
@@ -8,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from guideway.json_schema import cases as json_clauses
-from guideway.json_schema.cases import Clauses, cases
+from guideway.errors import LimitError
+from guideway.json_schema import cases as json_choices
+from guideway.json_schema.cases import Clauses, cases, first_case
 from guideway.json_schema.formulas import (
     FALSE,
     TRUE,
@@ -20,6 +22,7 @@ from guideway.json_schema.formulas import (
     Beside,
     Formula,
     Found,
+    Holds,
     Matching,
     Named,
     Required,
@@ -37,10 +40,127 @@ from guideway.json_schema.source import JsonSchema
 from guideway.language.fuel import metered
 from json_schemas import machine, matches, verdict
 
-NAMES = ("a", "b", "z")
+NAMES = "abcde"
+HERE = [leaf(Required(name)) for name in NAMES]
+GONE = [named(name, FALSE) for name in NAMES]
+
+
+def formulas() -> st.SearchStrategy[Formula]:
+    return st.recursive(
+        st.sampled_from([*HERE, *GONE, TRUE, FALSE]),
+        lambda inner: st.lists(inner, min_size=2, max_size=4).flatmap(
+            lambda parts: st.sampled_from([all_of(*parts), any_of(*parts)])
+        ),
+        max_leaves=14,
+    )
+
+
+def _is_true(atom: object, there: tuple[str, ...]) -> bool:
+    name = getattr(atom, "name", "")
+    return (name in there) is isinstance(atom, Required)
+
+
+@pytest.mark.untraced
+@given(formulas())
+def test_what_is_accepted_holds(formula):
+    seen: list[tuple[object, ...]] = []
+
+    def accept(case: tuple[object, ...]) -> bool:
+        seen.append(case)
+        return False
+
+    assert first_case(formula, lambda case: True, accept) is False
+    for case in seen:
+        there = tuple(atom.name for atom in case if isinstance(atom, Required))
+        assert holds(formula, lambda atom, there=there: _is_true(atom, there))
+
+
+def test_too_many_choices_are_refused_while_compiling(monkeypatch):
+    monkeypatch.setattr(json_choices, "MOST_TRIED", 2)
+    formula = all_of(*(any_of(here, gone) for here, gone in zip(HERE, GONE, strict=True)))
+    with metered(lambda parts: None), pytest.raises(LimitError, match="more than 2 choices"):
+        first_case(formula, lambda case: True, lambda case: False)
+    assert first_case(formula, lambda case: True, lambda case: False) is False
+
+
+YES, NO = leaf(Holds("is")), Holds("is").opposite()
+VALUED = [
+    named(name, value) for name in "abc" for value in (YES, NO, all_of(YES, leaf(Holds("b"))))
+]
+ONLY = [matching(Beside(frozenset(names), ()), FALSE) for names in ("", "a", "ab", "bc")]
+CASES = [dict(zip("abc", values, strict=True)) for values in itertools.product("-yn", repeat=3)]
+
+
+def with_values() -> st.SearchStrategy[Formula]:
+    return st.recursive(
+        st.sampled_from([*HERE[:3], *GONE[:3], *VALUED, *ONLY]),
+        lambda inner: st.lists(inner, min_size=2, max_size=5).flatmap(
+            lambda parts: st.sampled_from([all_of(*parts), any_of(*parts)])
+        ),
+        max_leaves=14,
+    )
+
+
+def is_so(atom: object, members: dict[str, str]) -> bool:
+    """Whether an atom holds of members that are absent, or whose value is so or not."""
+    match atom:
+        case Required(name):
+            return members[name] != "-"
+        case Named(name, value) if value is FALSE:
+            return members[name] == "-"
+        case Named(name, value):
+            return members[name] == "-" or (members[name] == "n") is (value is NO)
+        case Matching(Beside(names), _):
+            return all(value == "-" or name in names for name, value in members.items())
+        case _:
+            raise AssertionError(atom)
+
+
+@pytest.mark.untraced
+@given(with_values())
+def test_a_case_is_found_exactly_if_some_members_with_values_make_it_true(formula):
+    def accept(case: tuple[object, ...]) -> bool:
+        return any(all(is_so(atom, members) for atom in case) for members in CASES)
+
+    possible = any(holds(formula, lambda atom, of=of: is_so(atom, of)) for of in CASES)
+    assert first_case(formula, lambda case: True, accept) is possible
+
+
+def test_contradictions_are_seen_before_a_choice_is_made():
+    """Eight values, each so and with one name or not so and with another, in 2^8 closed sets."""
+    names, parts = [f"k{n}" for n in range(8)], list[Formula]()
+    for name in names:
+        so = all_of(named(name, YES), leaf(Required(name)), leaf(Required("a" + name)))
+        parts.append(any_of(so, all_of(named(name, NO), leaf(Required("b" + name)))))
+    sets: list[Formula] = []
+    for signs in itertools.product([True, False], repeat=8):
+        held = [name for name, sign in zip(names, signs, strict=True) if sign]
+        seen = frozenset(
+            (*held, *("ab"[not sign] + name for name, sign in zip(names, signs, strict=True)))
+        )
+        conditions = [part for name in held for part in (named(name, YES), leaf(Required(name)))]
+        sets.append(all_of(*conditions, matching(Beside(seen, ()), FALSE)))
+    asked: list[int] = []
+
+    def may_hold(case: tuple[object, ...]) -> bool:
+        asked.append(len(case))
+        needed = {atom.name for atom in case if isinstance(atom, Required)}
+        closed = [atom.keys.names for atom in case if isinstance(atom, Matching)]
+        values = {(atom.name, atom.value) for atom in case if isinstance(atom, Named)}
+        torn = {name for name, value in values if value is YES and (name, NO) in values}
+        return needed.isdisjoint(torn) and all(seen >= needed for seen in closed)
+
+    formula = all_of(*parts, any_of(*sets), leaf(Required("k0")))
+    assert first_case(formula, may_hold, may_hold) is True
+    assert len(asked) < 100
+
+
+# Formulas about objects made shorter: they hold of the same objects, and of fewer cases.
+
+CLAUSES_NAMES = ("a", "b", "z")
 VALUES = ("s", 1, None)
 OBJECTS = [
-    {name: value for name, value in zip(NAMES, values, strict=True) if value != "none"}
+    {name: value for name, value in zip(CLAUSES_NAMES, values, strict=True) if value != "none"}
     for values in product((*VALUES, "none"), repeat=3)
 ]
 
@@ -80,9 +200,9 @@ BESIDE = [Beside(frozenset(names), ()) for names in ("a", "ab", "abz", "b")]
 
 
 def simple() -> st.SearchStrategy[Formula]:
-    name, value, keys = map(st.sampled_from, (NAMES[:2], SAID, BESIDE))
+    name, value, keys = map(st.sampled_from, (CLAUSES_NAMES[:2], SAID, BESIDE))
     return st.one_of(
-        st.builds(lambda one: leaf(Required(one)), st.sampled_from(NAMES)),
+        st.builds(lambda one: leaf(Required(one)), st.sampled_from(CLAUSES_NAMES)),
         st.builds(named, name, value),
         st.builds(matching, keys, value),
         st.builds(found, keys, value),
@@ -90,7 +210,7 @@ def simple() -> st.SearchStrategy[Formula]:
     )
 
 
-def formulas() -> st.SearchStrategy[Formula]:
+def formulas_of_clauses() -> st.SearchStrategy[Formula]:
     return st.recursive(
         simple(),
         lambda inner: st.one_of(
@@ -102,7 +222,7 @@ def formulas() -> st.SearchStrategy[Formula]:
     )
 
 
-@given(formulas())
+@given(formulas_of_clauses())
 @settings(max_examples=300)
 def test_it_holds_of_the_same_objects(said):
     made = Clauses(impossible).shortened(said)
@@ -110,49 +230,6 @@ def test_it_holds_of_the_same_objects(said):
 
 
 A, B, STRING = leaf(Required("a")), leaf(Required("b")), ONES[0]
-
-
-def shortened(*parts: Formula) -> Formula:
-    return Clauses(impossible).shortened(all_of(*parts))
-
-
-def test_what_is_excluded_is_no_alternative():
-    string = named("a", STRING)
-    no_string = all_of(A, named("a", opposite(STRING)))
-    assert shortened(string, any_of(named("b", FALSE), no_string)) is all_of(
-        string, named("b", FALSE)
-    )
-    assert shortened(A, B, any_of(named("b", FALSE), named("a", FALSE))) is FALSE
-    assert shortened(B, string, any_of(no_string, named("z", TRUE), A)) is all_of(B, string)
-
-
-def test_a_choice_that_is_settled_settles_others():
-    first, second = any_of(named("b", FALSE), leaf(AtLeast(3))), any_of(named("a", FALSE), B)
-    assert shortened(A, first, second) is all_of(A, leaf(AtLeast(3)), B)
-
-
-def test_with_a_member_or_without_it_is_one_alternative():
-    either = any_of(all_of(A, named("a", ONES[1])), named("a", FALSE), leaf(AtLeast(2)))
-    assert shortened(B, either) is all_of(B, any_of(named("a", ONES[1]), leaf(AtLeast(2))))
-
-
-def test_a_key_beside_some_is_one_of_those_that_may_come():
-    closed = matching(BESIDE[1], FALSE)
-    assert shortened(closed, any_of(found(BESIDE[1], TRUE), A)) is all_of(closed, A)
-    assert shortened(closed, any_of(found(BESIDE[0], TRUE), leaf(Required("z")))) is all_of(
-        closed, B
-    )
-    wide = matching(Beside(frozenset(map(str, range(20))), ()), FALSE)
-    kept = all_of(wide, any_of(found(BESIDE[0], TRUE), leaf(AtLeast(2))))
-    assert shortened(kept) is kept
-
-
-def test_what_says_too_much_is_left_as_it_is(monkeypatch):
-    said = all_of(A, any_of(named("a", FALSE), B))
-    assert shortened(said) is all_of(A, B)
-    monkeypatch.setattr(json_clauses, "_MOST", 1)
-    assert shortened(said) is said
-    assert shortened(A) is A
 
 
 def one_of(count: int) -> dict[str, Any]:
@@ -219,25 +296,6 @@ def test_the_order_of_names_is_kept_where_it_matters():
         assert matches(inside, text) == (list(json.loads(text)) == ["c", "a"])
 
 
-def test_it_ends_before_all_is_settled_where_that_takes_long(monkeypatch):
-    first, second = any_of(named("b", FALSE), leaf(AtLeast(3))), any_of(named("a", FALSE), B)
-    monkeypatch.setattr(json_clauses, "_ROUNDS", 1)
-    assert shortened(A, first, second) is all_of(A, first, B)
-
-
-def test_a_member_that_has_to_come_twice_over_has_to_come_once():
-    closed = matching(BESIDE[1], FALSE)
-    either = any_of(all_of(A, leaf(AtLeast(2))), all_of(leaf(Required("z")), B))
-    assert shortened(A, closed, either) is all_of(A, closed, leaf(AtLeast(2)))
-
-
-def test_what_is_said_of_keys_that_do_not_come_holds():
-    closed, value = matching(BESIDE[1], FALSE), all_of(ONES[0], ONES[2])
-    assert shortened(closed, any_of(matching(BESIDE[2], value), A)) is closed
-    kept = all_of(closed, any_of(matching(BESIDE[0], value), A))
-    assert shortened(kept) is kept
-
-
 def test_ten_conditions_that_evaluate_members_are_read():
     schema = {
         "type": "object",
@@ -257,13 +315,3 @@ def test_ten_conditions_that_evaluate_members_are_read():
     ):  # fmt: skip
         text = json.dumps(value, separators=(",", ":"))
         assert matches(engine, text) == verdict(schema, value), text
-
-
-def test_looking_through_alternatives_within_alternatives_is_paid_for() -> None:
-    """66 events, each of several kinds, took 15 s until another limit refused them."""
-    texts = [leaf(Required(f"k{place}")) for place in range(40)]
-    parts = [any_of(all_of(one, leaf(Required("x"))), leaf(Required("y"))) for one in texts]
-    made: list[int] = []
-    with metered(made.append):
-        Clauses(impossible).shortened(all_of(*parts))
-    assert sum(made) > 20 * len(parts)
