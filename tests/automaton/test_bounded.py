@@ -12,23 +12,8 @@ from typing import Any
 import pytest
 
 import guideway as gw
-from guideway.automaton import lexer_dfa as dfa
-from guideway.automaton import pushdown_automaton as seeds
-from guideway.automaton import regex_records as records
 from guideway.automaton.kernels import layout as at
-from guideway.automaton.kernels.layout import EXPANDED, Context
-from guideway.automaton.lexer_dfa import LexerDfa, expand
 from guideway.automaton.token_tries import unpack
-from guideway.language.expr import (
-    ALL_BYTES,
-    ANYTHING,
-    both,
-    byte_set,
-    complement,
-    concat,
-    literal,
-    repeat,
-)
 from two_engines import Both, explored, vocabulary
 
 PATTERNS = [  # with the fewest and the most characters
@@ -98,25 +83,6 @@ def test_masks_of_formats_are_those_of_the_plain_engine(schema: dict[str, Any]) 
     check({"type": "string", **schema}, vocabulary(700), 4, 14)
 
 
-@pytest.mark.parametrize("spelling", ["any", "plain"])
-@pytest.mark.parametrize(
-    "schema", [*FORMATS[2:4], {"format": "idn-hostname", "minLength": 24}], ids=str
-)
-def test_of_a_format_that_has_many_states_few_are_looked_at(
-    schema: dict[str, Any], spelling: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """160,000 were of `date-time` and 24 characters, 1.1 s and 227 MB within one mask."""
-    monkeypatch.setattr(dfa, "_dfas", {})
-    source = gw.JsonSchema({"type": "string", **schema}, spelling=spelling)
-    constraint = gw.compile(source, words := vocabulary(700))
-    states = dfa.shared_dfa(words.spellable)  # not the next one, once this has grown large
-    state = constraint.advance(constraint.start(), ord('"'))
-    for byte in b"1":
-        constraint.mask(state)
-        state = constraint.advance(state, byte)
-    assert 60 < len(states) < 8000
-
-
 ATOMS = ["a", "b", "[ab]", "[a-z]", "é", ".", r"\S", "[^a]", "ab", "(?:ab|c)", '"', r"\\", "💩"]
 COUNTS = ["*", "+", "?", "{2}", "{1,3}", "{0,4}", "{3,}"]
 
@@ -146,14 +112,6 @@ def drawn_schemas(seed: int, count: int) -> Any:
             continue  # no string at all
         count -= 1
         yield schema
-
-
-@pytest.mark.parametrize(("pattern", "low", "high"), PATTERNS)
-def test_lengths_that_are_told_of_options_of_states_are_the_same(
-    pattern: str, low: int, high: int | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(seeds, "SEARCHED", 1)  # so that all are
-    assert bounded_nodes(check(strings(pattern, low, high), vocabulary(700), 5, 14)) > 2
 
 
 @pytest.mark.untraced
@@ -193,27 +151,3 @@ def test_texts_are_those_that_match_and_have_the_length(pattern: str, low: int, 
                 *(n for n, more in ((0, ""), (4, "b")) if text + more in good),
             }
             assert set(unpack(constraint.mask(state)).tolist()) == expected, text
-
-
-def test_states_that_are_needed_on_the_way_are_made() -> None:
-    check(strings(r"^[ab]*a[ab]{6}$", 0, 40), vocabulary(300), 1, 6)
-
-
-def test_characters_that_are_counted_twice_are_counted_once() -> None:
-    both = check(strings("^[a-f]{2,7}$", 3, 9), vocabulary(300), 3, 9)
-    assert bounded_nodes(both) == 0
-
-
-def test_options_whose_rows_take_long_are_not_looked_at_again(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(records, "EFFORT", 2)
-    dfa, context = LexerDfa(ALL_BYTES), Context()
-    denied = complement(concat(ANYTHING, literal("abcab"), ANYTHING))
-    state = dfa.state(concat(both(repeat(byte_set(b"abc")), denied), literal("d")))
-    context.splitting, context.bound_search = 1, 32
-    expand(dfa, state, context)
-    assert (context.splitting, dfa.flags[state] & EXPANDED) == (0, 0)
-    assert context.bound_search > 1 << 20
-    expand(dfa, state, context)
-    assert dfa.flags[state] & EXPANDED

@@ -1,17 +1,17 @@
 """What is said to suffice for an end does: the plain engine's shortest rest is never longer."""
 
 import random
+import string
+from itertools import product
 from typing import Any
 
 import pytest
 
 import guideway as gw
-from guideway.automaton import completion_cost as cost_to_end
-from guideway.automaton import lexer_dfa as spans
-from guideway.automaton.pushdown_automaton import PushdownAutomaton
+from guideway.automaton.kernels import layout as at
+from guideway.automaton.lexer_dfa import Spans
 from guideway.automaton.token_tries import unpack
-from guideway.constraint.compiled import CompiledConstraint
-from guideway.errors import LimitError
+from guideway.constraint.compiled import CompiledConstraint, DecodeState
 from random_walks import BYTES
 
 SCHEMAS: list[Any] = [
@@ -24,51 +24,29 @@ SCHEMAS: list[Any] = [
     {"type": "array", "uniqueItems": True, "items": {"type": "string", "maxLength": 1}},
     {"type": "array", "items": {"type": "integer", "minimum": 10}, "minItems": 3},
     {"type": "array", "uniqueItems": True, "items": {"enum": ["a", "bb", "ccc"]}, "minItems": 2},
-    {
-        "type": "object",
-        "required": ["name", "größe", 'q"'],
-        "properties": {
-            "name": {"type": "string", "minLength": 2},
-            "größe": {"enum": ["klein", "groß"]},
-            'q"': {"type": "object", "required": ["x"], "properties": {"x": {"const": 12345}}},
-            "other": {"type": "boolean"},
-        },
-    },
-    {
-        "type": "object",
-        "properties": {"a": {"type": "null"}, "ab": {"type": "string"}, "abc": {"const": "ab"}},
-        "minProperties": 1,
-        "additionalProperties": False,
-    },
-    {
-        "type": "object",
-        "patternProperties": {"^x-": {"type": "integer"}, "^y": {"const": "long enough"}},
-        "properties": {"z": {"type": "array", "minItems": 1}},
-        "additionalProperties": False,
-        "required": ["z"],
-    },
-    {
-        "type": "object",
-        "oneOf": [
-            {"required": ["kind", "radius"], "properties": {"kind": {"const": "circle"}}},
-            {"required": ["kind", "side"], "properties": {"kind": {"const": "square"}}},
-        ],
-    },
-    {
-        "$ref": "#/$defs/node",
-        "$defs": {
-            "node": {
-                "type": "object",
-                "required": ["label"],
-                "properties": {
-                    "label": {"type": "string"},
-                    "children": {"type": "array", "items": {"$ref": "#/$defs/node"}},
-                },
-                "additionalProperties": False,
-            }
-        },
-    },
-]
+    {"type": "object", "required": ["name", "größe", 'q"'],
+     "properties": {"name": {"type": "string", "minLength": 2},
+                    "größe": {"enum": ["klein", "groß"]},
+                    'q"': {"type": "object", "required": ["x"],
+                           "properties": {"x": {"const": 12345}}},
+                    "other": {"type": "boolean"}}},
+    {"type": "object",
+     "properties": {"a": {"type": "null"}, "ab": {"type": "string"}, "abc": {"const": "ab"}},
+     "minProperties": 1, "additionalProperties": False},
+    {"type": "object",
+     "patternProperties": {"^x-": {"type": "integer"}, "^y": {"const": "long enough"}},
+     "properties": {"z": {"type": "array", "minItems": 1}}, "additionalProperties": False,
+     "required": ["z"]},
+    {"type": "object",
+     "oneOf": [{"required": ["kind", "radius"], "properties": {"kind": {"const": "circle"}}},
+               {"required": ["kind", "side"], "properties": {"kind": {"const": "square"}}}]},
+    {"$ref": "#/$defs/node",
+     "$defs": {"node": {"type": "object", "required": ["label"],
+                        "properties": {"label": {"type": "string"},
+                                       "children": {"type": "array",
+                                                    "items": {"$ref": "#/$defs/node"}}},
+                        "additionalProperties": False}}},
+]  # fmt: skip
 GRAMMARS = [
     gw.Regex(r"(abc|abd)+\d{3,8}(-[a-f]{2}){2,}"),
     gw.Regex("(a|b)*a(a|b){6}"),
@@ -148,78 +126,239 @@ def test_fits_is_a_distance(schema):
         state = constraint.advance(state, chance.choice(tokens))
 
 
-def test_far_from_the_end_nobody_asks_what_may_follow(monkeypatch):
-    constraint = gw.compile(gw.JsonSchema(SCHEMAS[9]), BYTES)
-    asked: list[object] = []
-    rest = type(constraint._closing._states).rest
-    state = constraint.start()
-    monkeypatch.setattr(
-        type(constraint._closing._states),
-        "rest",
-        lambda states, state: asked.append(state) or rest(states, state),
-    )
-    for byte in '{"other":true,"größe":"klein","name":"ab'.encode():
+# So many tokens as are said to suffice wherever the next one leads do so behind each.
+
+LONGER = [
+    "[[[[", "]]]", '{"a":[{"a":[', '{"', '":', '","', '"}', '"],', "},", '":{"', "{}", "true", "1,",
+    '"name":"', '"kind"', "((((", "))", "<b><b>", "</b>", '":0,"', '{"size":{"', "\\u00", "    ",
+    "aaaa", "12", ":1", "-0", "}}", '"}}', '"children":[{"', "\n ",
+]  # fmt: skip
+TOKENS = [*(bytes([byte]) for byte in range(256)), *(text.encode() for text in LONGER)]
+VOCABULARY = gw.Vocabulary([*TOKENS, b"<eos>"], {len(TOKENS)})
+
+NODE = {
+    "type": "object",
+    "required": ["label"],
+    "properties": {"label": {"type": "string"}, "children": {"type": "array"}},
+    "additionalProperties": False,
+}
+NODE["properties"]["children"]["items"] = {"$ref": "#/$defs/node"}
+DEEP: Any = {"required": [f"another name {n}" for n in range(4)]}
+SOURCES = {
+    "anything": gw.JsonSchema(True),
+    "string": gw.JsonSchema({"type": "string"}),
+    "counted": gw.JsonSchema({"type": "string", "minLength": 5, "maxLength": 400}),
+    "pattern": gw.JsonSchema({"type": "string", "pattern": "^[a-z]+(-[a-z]{3})*$"}),
+    "bounded": gw.JsonSchema({"type": "string", "pattern": "^[a-z-]*$", "minLength": 3}),
+    "bounded above": gw.JsonSchema(
+        {"type": "array", "items": {"type": "string", "pattern": "^(ab|c)*$", "maxLength": 70}}
+    ),
+    "words": gw.JsonSchema({"enum": [f'a "{number}" b' for number in range(12)]}),
+    "date": gw.JsonSchema({"type": "string", "format": "date"}),
+    "items": gw.JsonSchema({"type": "array", "items": {"type": "integer"}, "minItems": 3}),
+    "different": gw.JsonSchema(
+        {"type": "array", "uniqueItems": True, "items": {"enum": ["a", "b"]}}
+    ),
+    "object": gw.JsonSchema(
+        {
+            "type": "object",
+            "required": ["name", "größe", "size"],
+            "properties": {
+                "name": {"type": "string", "minLength": 2},
+                "größe": {"enum": ["klein", "groß"]},
+                "size": {"type": "object", "required": ["x"], "properties": {"x": {"const": 123}}},
+                "kind": {"type": "boolean"},
+                "never": False,
+            },
+        }
+    ),
+    "declared": gw.JsonSchema(
+        {"type": "object", "required": ["b"], "properties": {"a": {}, "b": {"type": "null"}}},
+        key_order="declared",
+    ),
+    "tree": gw.JsonSchema({"$ref": "#/$defs/node", "$defs": {"node": NODE}}),
+    "deep": gw.JsonSchema(
+        {"$ref": "#/$defs/node", "$defs": {"node": {"type": "object", **DEEP, "properties": {
+            "name": {"$ref": "#/$defs/node"}}}}}
+    ),
+    "brackets": gw.Gbnf('root ::= "(" root ")" | "[" root root "]" | "x"'),
+    "tags": gw.Gbnf('root ::= "<b>" root "</b>" | [a-z]*'),
+    "alternatives": gw.Gbnf('root ::= "(" root ")" | root root | "a" | "()"'),
+}  # fmt: skip
+UNKNOWN = {
+    "by formula": gw.JsonSchema({"type": "object", "minProperties": 2}),
+    "classes": gw.JsonSchema({"type": "object", "patternProperties": {"^x": {"type": "null"}},
+                              "additionalProperties": False}),
+    "captures": gw.JsonSchema({"type": "array", "uniqueItems": True}),
+    "different strings": gw.JsonSchema(
+        {"type": "array", "uniqueItems": True, "items": {"type": "string"}}
+    ),
+    "costly": gw.Gbnf('root ::= "a" root "' + 400 * "b" + '" | "x"'),
+    "looks ahead": gw.Lark('start: NAME+\nNAME: /[ab](?!c)/'),
+}  # fmt: skip
+
+
+def enough(constraint: CompiledConstraint, state: DecodeState) -> int | None:
+    return constraint._closing._completion_cost.enough(state)
+
+
+def _walk(constraint: CompiledConstraint, dice: random.Random, steps: int) -> list[DecodeState]:
+    states = [constraint.start()]
+    while len(states) < steps and not states[-1].ended:
+        allowed = unpack(constraint.mask(states[-1])).tolist()
+        longer = [token for token in allowed if token >= 256]
+        seen = [token for token in allowed if chr(min(token, 255)) in '{}[]",:019abcexyz<(\\u ']
+        token = dice.choice((longer if longer and dice.random() < 0.4 else seen) or allowed)
+        states.append(constraint.advance(states[-1], token))
+    return states
+
+
+@pytest.mark.parametrize("walks", [3, pytest.param(8, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", SOURCES)
+def test_behind_each_token_so_many_suffice(name: str, walks: int) -> None:
+    constraint, dice = gw.compile(SOURCES[name], VOCABULARY), random.Random(name)
+    known = steps = 0
+    for _ in range(walks):
+        for state in _walk(constraint, dice, 30):
+            if state.ended:
+                continue
+            told = [enough(constraint, state) for _ in range(4)][-1]
+            steps += 1
+            if told is None:
+                continue
+            known += 1
+            row = constraint.mask(state)
+            assert constraint.mask_within(state, told + 1).tolist() == row.tolist()
+            for token in unpack(row).tolist():
+                if token < len(TOKENS):
+                    assert constraint.distance(constraint.advance(state, token)) <= told
+    assert known > steps / 2
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_near_the_end_a_mask_has_each_token_after_which_the_rest_fits(name: str) -> None:
+    constraint, dice = gw.compile(SOURCES[name], VOCABULARY), random.Random(name)
+    narrower = 0
+    for _ in range(3):
+        for state in _walk(constraint, dice, 20):
+            needed = constraint.distance(state)
+            tokens = unpack(constraint.mask(state)).tolist()
+            after = {t: constraint.advance(state, t) for t in tokens if t < len(TOKENS)}
+            for left in {needed, needed + 1, needed + dice.randrange(2, 12)} - {0}:
+                within = {*unpack(constraint.mask_within(state, left)).tolist()} - {len(TOKENS)}
+                if within != {*after}:
+                    narrower += 1
+                assert within == {t for t, one in after.items() if constraint.distance(one) < left}
+    assert narrower > 5
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_what_is_not_known_is_not_said(name: str) -> None:
+    constraint, dice = gw.compile(UNKNOWN[name], VOCABULARY), random.Random(name)
+    for state in _walk(constraint, dice, 12):
+        if state.ended:
+            continue
+        told = enough(constraint, state)
+        for token in unpack(constraint.mask(state)).tolist():
+            if told is not None and token < len(TOKENS):
+                assert constraint.distance(constraint.advance(state, token)) <= told
+    assert enough(constraint, constraint.start()) is None
+
+
+WORDS = ["".join(three) for three in product(string.ascii_lowercase, repeat=3)]
+WIDE = gw.Vocabulary([*TOKENS, *(word.encode() for word in WORDS), b"<eos>"], {len(TOKENS + WORDS)})
+
+
+@pytest.mark.parametrize(("schema", "begun"), [
+    ({"type": "string"}, '"ab'),
+    ({"type": "object", "required": ["abcdef"]}, '{"ab'),
+    ({"type": "object", "required": ["abcdef"]}, '{"x":'),
+    ({"type": "object", "required": ["ab"], "properties": {"ab": {"enum": ["abcxyz"]}}}, '{"'),
+    ({"type": "array", "items": {"type": "string", "minLength": 30, "maxLength": 60}}, '["ab'),
+    ({"anyOf": [{"type": "array", "items": {"type": "string"}, "minItems": 3},
+                {"type": "array", "items": {"type": "string"}, "maxItems": 1}]},
+     '["ab'),
+])  # fmt: skip
+def test_many_tokens_stay_within_what_is_being_read(schema: Any, begun: str) -> None:
+    constraint = gw.compile(gw.JsonSchema(schema, whitespace="compact"), WIDE)
+    state, dice = constraint.start(), random.Random(begun)
+    for byte in begun.encode():
         state = constraint.advance(state, byte)
-        assert constraint.fits(state, 300)
-    assert len(asked) < 2  # one where a value is lowered as it is entered
+    end, needed = len(TOKENS + WORDS), constraint.distance(state)
+    allowed = {*unpack(constraint.mask(state)).tolist()} - {end}
+    some = [token for token in allowed if token < 256 or dice.random() < 0.02]
+    after = {token: constraint.distance(constraint.advance(state, token)) for token in some}
+    for left in [*range(needed, needed + 20), needed + 40, needed + 80]:
+        within = {*unpack(constraint.mask_within(state, left)).tolist()}
+        assert within & {*some} == {token for token, more in after.items() if more < left}
+    assert allowed <= {*unpack(constraint.mask_within(state, needed + 100)).tolist()}
 
 
-def far(name: str) -> Any:
-    """A schema of which no other test has translated anything."""
-    value = {"type": "array", "items": {"const": name}, "minItems": 2}
-    return {"type": "object", "required": [name], "properties": {name: value}}
+# How far lexical states are from their end, told as going through all of them tells it.
+
+PATTERNS = [
+    "(abc|abd)+\\d{3,8}(-[a-f]{2}){2,}", "(a|b)*a(a|b){6}", "(?:[a-z]+@)?x{5}|y*", "[^a]*b",
+    "a{9}|b",
+]  # fmt: skip
+BOUNDED: list[Any] = [
+    {"pattern": "^(?:[a-z]-?)*$", "minLength": 30},
+    {"pattern": "^[a-z]+(-[a-z]{3})*$", "maxLength": 40},
+    {"pattern": "^(ab|c)*$", "minLength": 1, "maxLength": 35},
+    {"pattern": "^(?:a{4}){9}$|^ü{36}$", "maxLength": 36},
+    {"pattern": "^(?:ä|xx)+$", "minLength": 20, "maxLength": 40},
+    {"pattern": "^\\S+( \\S+){0,3}$", "maxLength": 50},
+    {"pattern": "^(?:a{5})*$", "minLength": 32, "maxLength": 48},
+]
 
 
-def test_what_takes_long_is_not_told(monkeypatch):
-    sources = {
-        (spans, "_SPANS_MET"): gw.Regex("(ab|cd)+e"),
-        (cost_to_end, "_DEEPEST"): gw.Regex("abc|abd|y"),
-        (cost_to_end, "_ENTERED"): gw.JsonSchema(far("one")),
-    }
-    for (module, name), source in sources.items():
-        constraint = gw.compile(source, BYTES)
-        with monkeypatch.context() as patch:
-            patch.setattr(module, name, 0)
-            assert constraint._closing._completion_cost.at_most(constraint.start()) is None
-        assert constraint.fits(constraint.start(), 30)
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_nearest_and_farthest_are_those_of_all_states(pattern: str) -> None:
+    constraint = gw.compile(gw.Regex(pattern), BYTES)
+    dfa = constraint._states.pda.dfa
+    start = dfa.state(constraint._expr)
+    needed, todo = dict[int, int](), [(start, constraint.start())]
+    for state, place in todo:  # which grows
+        needed[state] = constraint.distance(place)
+        dfa.expand(state)
+        for token in unpack(constraint.mask(place)).tolist():
+            after = int(dfa.rows[state][token]) if token < 256 else None
+            if after is not None and after not in needed:
+                needed[after] = 0
+                todo.append((after, constraint.advance(place, token)))
+    first, then = Spans(), Spans()
+    assert {one: first.least(dfa, one) for one in needed} == needed
+    assert then.farthest(dfa, start) == max(needed.values())
+    assert {one: then.least(dfa, one) for one in needed} == needed
+    assert {then.farthest(dfa, one) for one in needed} == {max(needed.values())}
 
 
-def test_where_there_is_no_room_it_is_told_otherwise(monkeypatch):
-    constraint = gw.compile(gw.JsonSchema(far("two")), BYTES)
-    state = constraint.start()
-
-    def full(*_: object) -> int:
-        raise LimitError("no room", limit="states")
-
-    monkeypatch.setattr(PushdownAutomaton, "run", full)
-    assert constraint._closing._completion_cost.at_most(state) is None
-    assert constraint.fits(state, 30)
+def bounded(constraint: CompiledConstraint, state: DecodeState) -> list[int]:
+    """The node of counted characters that is being read; none may be on the stack."""
+    arena = state.pda.arena
+    places = [] if state.ended else arena.configurations(state.macro)
+    records = [arena.record(node) for node, stack in places if not stack]
+    return records[0] if len(places) == len(records) == 1 else [at.NIL]
 
 
-def test_behind_an_end_id_nothing_is_told():
-    constraint = gw.compile(gw.JsonSchema({"const": 1}), BYTES)
-    state = constraint.advance(constraint.advance(constraint.start(), ord("1")), 256)
-    assert constraint._closing._completion_cost.at_most(state) is None
-    assert constraint.fits(state, 0)
-
-
-def test_what_comes_to_nothing_is_looked_at_once(monkeypatch):
-    """Each definition names the next one twice: 2^40 ways to what is too deep to be told."""
-    twice = {
-        f"d{n}": {"anyOf": [{"$ref": f"#/$defs/d{n + 1}"}, {"$ref": f"#/$defs/d{n + 1}"}]}
-        for n in range(40)
-    }
-    schema = {"$ref": "#/$defs/d0", "$defs": {**twice, "d40": {"type": "null"}}}
-    looks = [0]
-    look = cost_to_end.CostToEnd._look
-
-    def counted(self, node, depth):
-        looks[0] += 1
-        return look(self, node, depth)
-
-    monkeypatch.setattr(cost_to_end.CostToEnd, "_look", counted)
-    constraint = gw.compile(gw.JsonSchema(schema), BYTES)
-    start = constraint.start()
-    left = constraint.distance(start)
-    assert unpack(constraint.mask_within(start, left)).tolist() == [ord("n")]
-    assert looks[0] < 2000
+@pytest.mark.parametrize("most", [200, pytest.param(900, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("keywords", BOUNDED)
+def test_of_counted_characters_no_less_is_said_than_suffices(keywords: Any, most: int) -> None:
+    source = gw.JsonSchema({"type": "string", **keywords}, whitespace="compact")
+    constraint = gw.compile(source, BYTES)
+    dfa, known = constraint._states.pda.dfa, Spans()
+    met = [constraint.advance(constraint.start(), ord('"'))]
+    for one in met:  # which grows
+        for token in unpack(constraint.mask(one)).tolist():
+            after = constraint.advance(one, token)
+            if bounded(constraint, after)[0] == at.BOUNDED and after not in met and len(met) < most:
+                met.append(after)
+    assert bounded(constraint, met[0])[0] == at.BOUNDED
+    far = known.farthest_bounded(dfa, bounded(constraint, met[0]))
+    told = 0
+    for one in met:
+        least = known.least_bounded(dfa, bounded(constraint, one))
+        needed = constraint.distance(one)
+        assert far is None or needed <= far
+        assert least is None or needed <= least
+        told += least is not None
+    assert told > len(met) / 8  # not within a character while some are needed

@@ -1,22 +1,15 @@
 """Lark's automaton in the kernels offers what the plain engine offers, place by place."""
 
 import random
-from collections import Counter
+from functools import cache
 from typing import Any
 
 import lark
 import pytest
 
 import guideway as gw
-from guideway.automaton import lookahead_emptiness as verdicts
-from guideway.automaton import pushdown_automaton as pda
-from guideway.automaton import token_mask_cache as mask_cache
-from guideway.automaton.arena import Arena
-from guideway.automaton.kernels import layout
-from guideway.automaton.plain_masks import Rows
 from guideway.automaton.states import States
 from guideway.automaton.token_tries import unpack
-from guideway.context_free.lark.lowering import Places
 from guideway.errors import GuidewayError
 from guideway.language.derivative import Derivatives
 from lark_samples import (
@@ -85,27 +78,14 @@ def test_what_has_to_follow_tells_whether_a_text_goes_on(text):
     assert compared(lowered(text), words("abc :", 3, 40), 4, 10, 3, fuel=Fuel()) > 2
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        'start: "n=" n ";"\nn: %json {"enum": [12]}',
-        'start: "n" n\nn: %json {"type": "integer", "minimum": 1}',
-        'start: "n" m ";"\nm: %lark {start: "1" start "2" |}',
-        'start: "n" m ";"\nm: %lark {start: "1"*}\n%ignore "="',
-    ],
-)
+@pytest.mark.parametrize("text", [
+    'start: "n=" n ";"\nn: %json {"enum": [12]}',
+    'start: "n" n\nn: %json {"type": "integer", "minimum": 1}',
+    'start: "n" m ";"\nm: %lark {start: "1" start "2" |}',
+    'start: "n" m ";"\nm: %lark {start: "1"*}\n%ignore "="',
+])  # fmt: skip
 def test_with_any_byte_begins_what_is_no_lark(text):
     assert compared(lowered(text), words("n=12;", 2, 20), 4, 10, 3, fuel=Fuel()) > 2
-
-
-def test_a_table_takes_as_much_as_is_in_it():
-    rows = "".join(f'\nn{number}: "a{number}"' for number in range(500))
-    expr = lowered("start: " + " ".join(f"n{number}" for number in range(500)) + rows)
-    states = States(expr, Derivatives(expr), words("a0123456789", 1), gw.Budget.default())
-    states.mask(states.start(b""))
-    assert (
-        states._pda.arena.nbytes < 2 << 20
-    )  # as a matrix of its 1,000 states the table alone takes 4 MB
 
 
 INDENTED = [
@@ -167,37 +147,6 @@ def test_a_text_goes_on_in_another_pda(text, letters):
     assert moved == 12
 
 
-def test_blocks_around_go_on_in_another_pda():
-    expr, vocabulary = lowered(INDENTED[0][0], postlex=Blocks), words("a\n ", 2)
-    fast = States(expr, Derivatives(expr, vocabulary.spellable), vocabulary, gw.Budget())
-    plain = Rows(Derivatives(expr, vocabulary.spellable), vocabulary, gw.Budget())
-    state, rest = fast.start(b""), expr
-    for letter in "a\n a\n  a\n ":
-        token = vocabulary.tokens.index(letter.encode())
-        following = fast.after(state, token)
-        assert following is not None
-        state, rest = following, plain.after(rest, token)
-        fast._move(state)
-        assert unpack(fast.mask(state)).tolist() == unpack(plain.row(rest)).tolist()
-
-
-@pytest.mark.parametrize("text", [text for text, _ in INDENTED])
-def test_stacks_are_judged_one_by_one_where_they_have_to_be(text, monkeypatch):
-    letters = dict(INDENTED)[text]
-    monkeypatch.setattr(Places, "freedom", lambda places, spellable: None)
-    for short in (0, 256):
-        monkeypatch.setattr(pda, "SHORT", short)
-        expr = lowered(text, postlex=Blocks)
-        assert compared(expr, words(letters, 1, 12), 2, 6, 1) > 6
-
-
-def test_what_stands_for_all_behind_it_is_left_to_the_search(monkeypatch):
-    expr = lowered('start: (A | B | C)+\nA: /a+/\nB: /b+(?!a)/\nC: /ca?(?=b)/\n%ignore " "')
-    for short in (0, 1, 256):
-        monkeypatch.setattr(pda, "SHORT", short)
-        assert compared(expr, words("abc ", 1), 3, 5, 1) > 6
-
-
 def test_a_word_that_is_ignored_and_taken_for_another_is_nothing():
     expr = lowered('start: "a" /b+/ start | "a"\n%ignore "b"')
     assert compared(expr, words("ab", 1), 3, 5, 1) > 6
@@ -242,48 +191,13 @@ def test_stacks_are_decided_one_by_one_where_not_all_are_known_to_end(text, lett
     assert compared(lowered(text), words(letters, 1, 40), 6, 10, 1) > 12
 
 
-def test_what_is_known_of_a_deep_stack_is_not_gone_through_again(monkeypatch):
-    expr, vocabulary = lowered('start: "(" start ")" | "a"'), words("()a", 1)
-    gone = list[int]()
-    pop = Arena.pop
-    monkeypatch.setattr(Arena, "pop", lambda arena, stack: gone.append(stack) or pop(arena, stack))
-    fast = States(expr, Derivatives(expr, vocabulary.spellable), vocabulary, gw.Budget())
-    state: Any = fast.start(b"")
-    for letter in "(" * 200 + "a" + ")" * 200:
-        fast.mask(state)
-        state = fast.after(state, vocabulary.tokens.index(letter.encode()))
-    assert state.accepts
-    assert len(gone) < 40 * 400
-
-
-def test_what_is_known_of_stacks_may_be_forgotten(monkeypatch):
-    monkeypatch.setattr(verdicts, "_REMEMBERED", 2)
-    expr = lowered('start: "(" start ")" | "a"')
-    assert compared(expr, words("()a", 1), 2, 12, 1) > 6
-
-
-@pytest.mark.parametrize("scrap", [0, 4])
-def test_what_few_tokens_allow_is_the_same_with_a_state_mask_and_without(scrap, monkeypatch):
-    monkeypatch.setattr(mask_cache, "SMALL", scrap)
-    assert checked(range(12, 16), '\n%ignore " "') > 5
-
-
-def test_what_cannot_be_said_is_searched_for(monkeypatch):
-    monkeypatch.setattr(verdicts.Verdicts, "_said", lambda *_: None)
-    expr = lowered("start: A start? | B\nA: /a+(?!b)/\nB: /ab?/")
-    assert compared(expr, words("ab", 1), 3, 6, 1) > 6
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        'start: _line (_NL _line)*\n_line: "a"+ | "(" "a" _NL ")"\n_NL: /\\n */\n%ignore " "',
-        'start: ("a" _NL)+ | "(" _NL? "a" ")"\n_NL: /(\\n *|a\\n)+/\n%ignore / +/',
-        'start: "a" _NL | "a" _NL start\n_NL: /\\n *(?!a)/\n%ignore " "',
-        'start: x _NL | x _NL "("\nx: "a" | ")" x\n_NL: /\\n *(?=\\()/\n%ignore " "',
-        "start: /a[^)]*/ | /a[^)]*/ start\n%ignore / /",
-    ],
-)
+@pytest.mark.parametrize("text", [
+    'start: _line (_NL _line)*\n_line: "a"+ | "(" "a" _NL ")"\n_NL: /\\n */\n%ignore " "',
+    'start: ("a" _NL)+ | "(" _NL? "a" ")"\n_NL: /(\\n *|a\\n)+/\n%ignore / +/',
+    'start: "a" _NL | "a" _NL start\n_NL: /\\n *(?!a)/\n%ignore " "',
+    'start: x _NL | x _NL "("\nx: "a" | ")" x\n_NL: /\\n *(?=\\()/\n%ignore " "',
+    "start: /a[^)]*/ | /a[^)]*/ start\n%ignore / /",
+])  # fmt: skip
 def test_what_goes_on_over_spaces_is_followed_by_what_ends_it(text: str) -> None:
     letters = "a\n ()"
     parser = lark.Lark(text, parser="lalr")
@@ -300,25 +214,84 @@ def test_what_goes_on_over_spaces_is_followed_by_what_ends_it(text: str) -> None
     assert len(states) > 6
 
 
-@pytest.mark.parametrize("behind", ["", ' "b{}"'])
-def test_states_and_guards_of_many_rules_are_not_asked_for_one_by_one(behind, monkeypatch):
-    links = (f'r{n}: r{n + 1}{behind.format(n)} | "a{n}"' for n in range(400))
-    text = "\n".join(("start: r0", *links, 'r400: "x"'))
-    served = Counter[int]()
-    serve = pda.PushdownAutomaton._serve
-
-    def counted(own: pda.PushdownAutomaton, code: int, *wanted: int) -> None:
-        served[code] += 1
-        serve(own, code, *wanted)
-
-    monkeypatch.setattr(pda.PushdownAutomaton, "_serve", counted)
-    constraint = gw.compile(gw.Lark(text), BYTES, gw.Budget.untrusted())
-    assert constraint.mask(constraint.start()).any()
-    assert served[layout.NEED_SCANNER] < 90  # 64 one by one, then twice as many each time: 400 were
-    assert served[layout.NEED_LEX] < 20  # each state of a guard was one once
-
-
 def test_what_many_rules_allow_is_what_the_plain_engine_allows():
     links = (f'r{n}: r{n + 1} "b"? | "{n}"' for n in range(80))
     text = "\n".join(("start: r0", *links, 'r80: "x"'))
     assert compared(lowered(text), words("0123456789bx", 1), 3, 6, 1) > 6
+
+
+# Lexers of Lark's automaton: read as one, they offer what each terminal by itself would.
+
+CALLS = r"""
+start: (call ";")+
+call: NAME "(" [value ("," value)*] ")"
+value: call | NAME | NUMBER | STRING | "not" value | "if" value "then" value
+NAME: /[a-z_]+/
+NUMBER: /[0-9]+(\.[0-9]+)?/
+STRING: /"[^"\n]*"/
+%ignore /[ \t]+/
+%ignore /#[^\n]*\n/
+"""
+LINES = r"""
+start: (_NL | line)*
+line: NAME "(" [NAME ("," NAME)*] ")" _NL | "if" NAME ":" _NL _IN line+ _OUT
+NAME: /[a-z]+/
+_NL: (/\r?\n[\t ]*/ | COMMENT)+
+COMMENT: /#[^\n]*/
+LPAR: "("
+RPAR: ")"
+%ignore /[\t ]+/
+%ignore COMMENT
+%declare _IN _OUT
+"""
+CALL = 'if(not x,"a b",1.5)  ;#é ü\nnot_if( then) ;f(if a then "", 12);'
+LINED = "f(ab,\n #é x\n c)\nif ab: # y z\n  f( )\n\n # w\n  if b:\n\t\tg(a)\n  f()\nx()\n"
+
+
+@cache
+def cut(text: str, count: int, most: int) -> gw.Vocabulary:
+    """Each byte, and pieces of a text, some of them changed."""
+    dice, found, raw = random.Random(4), set[bytes](), text.encode()
+    while len(found) < count:
+        begin, other = dice.randrange(len(raw)), dice.randrange(len(raw))
+        piece = raw[begin : begin + dice.randint(1, most)] + raw[other : other + dice.randint(0, 3)]
+        found.add(piece)
+    single = [bytes((byte,)) for byte in range(256)]
+    tokens = [*single, *sorted(found - {*single}), b"<end>"]
+    return gw.Vocabulary(tokens, eos_ids={len(tokens) - 1})
+
+
+def states_of(text: str, vocabulary: gw.Vocabulary, **options: Any) -> States:
+    expr = lowered(text, **options)
+    return States(expr, Derivatives(expr, vocabulary.spellable), vocabulary, gw.Budget())
+
+
+def told_one_by_one(fast: States, state: Any, vocabulary: gw.Vocabulary) -> list[int]:
+    """The tokens that can be read: no trie is walked, and nothing is seen ahead."""
+    read = (t for t in range(vocabulary.width - 1) if fast.after(state, t) is not None)
+    return [*read, *(vocabulary.eos_ids if state.accepts else ())]
+
+
+@pytest.mark.untraced
+@pytest.mark.parametrize(
+    ("text", "read", "options"), [(CALLS, CALL, {}), (LINES, LINED, {"postlex": Blocks})]
+)
+def test_a_mask_has_the_tokens_that_can_be_read(text, read, options):
+    vocabulary = cut(read, 500, 8)
+    fast = states_of(text, vocabulary, **options)
+    state: Any = fast.start(b"")
+    for byte in read.encode():
+        assert unpack(fast.mask(state)).tolist() == told_one_by_one(fast, state, vocabulary)
+        state = fast.after(state, byte)
+    assert state.accepts
+    assert fast._pda.arena.context.mask_places.used > 100
+
+
+@pytest.mark.untraced
+@pytest.mark.parametrize(("text", "letters", "options"), [
+    (CALLS, 'a1."(), ;#\n', {}),
+    (LINES, "a(,)#:if \n", {"postlex": Blocks}),
+])  # fmt: skip
+def test_the_plain_engine_says_the_same(text, letters, options):
+    vocabulary = cut(letters * 8, 120, 4)
+    assert compared(lowered(text, **options), vocabulary, 3, 8, 2) > 12

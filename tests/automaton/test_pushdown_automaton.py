@@ -155,20 +155,6 @@ def pda(expr: Expr) -> PushdownAutomaton:
     return new_pda(expr, machine, mask_cache)
 
 
-def test_what_is_entered_is_translated_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = pda(expr := literal("ab"))
-    translate, translated = PushdownAutomaton._target, list[int]()
-
-    def target(self: PushdownAutomaton, node: int) -> int:
-        translated.append(node)
-        return translate(self, node)
-
-    monkeypatch.setattr(PushdownAutomaton, "_target", target)
-    node = made.entered(expr)
-    assert made.entered(expr) == node
-    assert translated.count(node) == 1
-
-
 def test_literals_longer_than_is_translated_at_once_are_read_whole() -> None:
     text = b"ab" * 5000
     run = pda(literal(text + b"c"))

@@ -1,21 +1,28 @@
 """States are values; those of another kind of constraint are refused."""
 
-from collections.abc import Iterable
+import gc
+import json
+import weakref
+from typing import Any
 
 import pytest
 
 import guideway as gw
 from guideway.automaton import lexer_dfa as dfa
-from guideway.automaton import pushdown_automaton as pdas
 from guideway.automaton import regex_records as records
 from guideway.automaton import states
-from guideway.automaton.pushdown_automaton import PushdownAutomaton
+from guideway.automaton.arena import Arena, Plan
+from guideway.automaton.kernels import layout as at
+from guideway.automaton.lexer_dfa import LexerDfa, shared_dfa
+from guideway.automaton.pushdown_automaton import PushdownAutomaton, Seed, new_pda
 from guideway.automaton.states import States
-from guideway.automaton.token_mask_cache import MaskStore
+from guideway.automaton.token_mask_cache import TokenMaskCache, shared_mask_cache
 from guideway.automaton.token_tries import unpack
 from guideway.constraint.lowering import lower_source
+from guideway.json_schema.lowering import lower_json_schema
 from guideway.language.derivative import Derivatives
-from guideway.language.expr import ALL_BYTES, literal, repeat
+from guideway.language.expr import literal, repeat
+from two_engines import compared, vocabulary
 
 CLOSED = gw.Vocabulary([b"a", b"b", b"ab", b"<end>"], eos_ids={3})
 PARTS = [b'":', b'},{"', b"],[", b"1,2],[1,2]]"]
@@ -31,52 +38,13 @@ def test_a_state_of_the_other_kind_of_vocabulary_is_refused() -> None:
         other.mask(closed.advance(closed.start(), 2))
 
 
-def test_a_token_that_is_taken_again_leads_to_the_same_state() -> None:
-    expr = repeat(literal("ab"))
-    states = States(expr, Derivatives(expr, CLOSED.spellable), CLOSED, gw.Budget())
-    start = states.start(b"")
-    assert states.after(start, 0) is states.after(start, 0) is not None
-    assert states.after(start, 1) is states.after(start, 3) is states.after(start, 99) is None
-    assert states.start(b"") is start
-
-
-def test_masks_that_are_asked_for_again_are_forgotten_last(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(MaskStore, "put", lambda *_: 0)
-    expr = repeat(literal("abba"))
-    words = gw.Vocabulary([b"a", b"b", b"abb", b"<end>"], eos_ids={3})
-    states = States(expr, Derivatives(expr, words.spellable), words, gw.Budget(rows=1))
-    first = states.start(b"")
-    second = states.after(first, 0)
-    assert second is not None
-    states.mask(first)
-    first.hits = 1
-    states.mask(second)
-    assert first.row is not None
-    assert second.row is None
-    states.mask(second)  # the other was not asked for since
-    assert first.row is None
-    assert second.row is not None
-
-
-def test_a_pda_that_is_too_large_is_left_to_the_states_that_use_it() -> None:
-    small = gw.compile(gw.Regex("(ab)+"), CLOSED, budget=gw.Budget(table_bytes=1))
-    first, second = small.start(), small.start()
-    assert first is not second
-    for state in (first, second):
-        assert small.mask(state).tolist() == [1 << 0 | 1 << 2]
-        assert small.mask(small.advance(state, 2)).tolist() == [1 << 0 | 1 << 2 | 1 << 3]
-
-
-@pytest.mark.parametrize(
-    ("schema", "text"),
-    [
-        ({"uniqueItems": True}, '[{"a":1,"b":2,"c":[1,2,3]},{"a":1,"b":2,"d":1}]'),
-        ({"uniqueItems": True, "items": {"type": "object"}}, '[{"a":1,"b":{"c":1,"d":2}},{}]'),
-        ({"uniqueItems": True, "items": {"type": "array", "uniqueItems": True}}, "[[1,2,3],[1,2]]"),
-        ({"uniqueItems": True, "items": {"type": "array", "uniqueItems": True}}, "[[1,2],[1,2,3]]"),
-        ({"type": "array", "uniqueItems": True, "items": {"$ref": "#"}}, "[[[],[[]]],[[]],[]]"),
-    ],
-)
+@pytest.mark.parametrize(("schema", "text"), [
+    ({"uniqueItems": True}, '[{"a":1,"b":2,"c":[1,2,3]},{"a":1,"b":2,"d":1}]'),
+    ({"uniqueItems": True, "items": {"type": "object"}}, '[{"a":1,"b":{"c":1,"d":2}},{}]'),
+    ({"uniqueItems": True, "items": {"type": "array", "uniqueItems": True}}, "[[1,2,3],[1,2]]"),
+    ({"uniqueItems": True, "items": {"type": "array", "uniqueItems": True}}, "[[1,2],[1,2,3]]"),
+    ({"type": "array", "uniqueItems": True, "items": {"$ref": "#"}}, "[[[],[[]]],[[]],[]]"),
+])  # fmt: skip
 def test_captures_within_captures_are_read_exactly(schema, text, monkeypatch) -> None:
     monkeypatch.setattr(states, "_DOUBTS", 1)
     source = gw.JsonSchema(schema, whitespace="compact", spelling="plain")
@@ -195,58 +163,15 @@ def test_a_text_goes_on_where_what_all_constraints_share_is_full(
     assert dfa.shared_dfa(BYTES.spellable) is not first
 
 
-@pytest.mark.parametrize("letters", [range(256), b"abxy"])
-def test_who_fills_a_dfa_makes_what_the_next_constraint_begins_with(
-    monkeypatch: pytest.MonkeyPatch, letters: Iterable[int]
-) -> None:
-    vocabulary = gw.Vocabulary([bytes((letter,)) for letter in letters])
-    monkeypatch.setattr(dfa, "_dfas", {})
-    constraint = gw.compile(gw.Regex("[ab]{3}|xy*"), vocabulary)
-    first = dfa.shared_dfa(vocabulary.spellable)
-    monkeypatch.setattr(dfa, "RENEW_AT_PARTS", 0)
-    state = constraint.start()
-    row = constraint.mask(state).tolist()
-    following = dfa._dfas[vocabulary.spellable]
-    assert following is not first
-    assert not first.outgrown
-    begun = [mask_cache for mask_cache in pdas._seeds if mask_cache.dfa is following]
-    assert len(begun) == (vocabulary.spellable == ALL_BYTES)
-    assert constraint.mask(state).tolist() == row
-    assert constraint.advance(state, [*letters].index(ord("x")))
-
-
-@pytest.mark.parametrize("large", [False, True])
-def test_a_source_that_is_refused_leaves_no_full_dfa_behind(
-    monkeypatch: pytest.MonkeyPatch, large: bool
-) -> None:
-    vocabulary = gw.Vocabulary([bytes((letter,)) for letter in range(256)])
-    monkeypatch.setattr(dfa, "_dfas", {})
-    constraint = gw.compile(gw.Regex(f"x{large:b}[cd]{{3}}|zy*"), vocabulary)
-    assert constraint.mask(constraint.start()).any()
-    first = dfa.shared_dfa(vocabulary.spellable)
-    monkeypatch.setattr(dfa, "RENEW_AT_PARTS", 0 if large else 1 << 19)
-    with pytest.raises(gw.UnsatisfiableError):
-        gw.compile(gw.Regex("(?=ab)ac"), vocabulary)
-    following = dfa._dfas[vocabulary.spellable]
-    assert (following is not first) is large
-
-
 @pytest.mark.parametrize("whitespace", ["any", "compact"])
-@pytest.mark.parametrize(
-    ("schema", "text"),
-    [
-        ({"uniqueItems": True, "items": {"enum": ["a", "b"]}}, '["b","a"]'),
-        ({"uniqueItems": True, "items": {"type": "array", "uniqueItems": True}}, "[[1],[]]"),
-        (
-            {"propertyNames": {"enum": ["a", "b"]}, "minProperties": 1, "maxProperties": 2},
-            '{"a":1,"b":2}',
-        ),
-        (
-            {"items": {"uniqueItems": True, "items": {"enum": ["a", 1]}}, "uniqueItems": True},
-            '[["a",1],["a"]]',
-        ),
-    ],
-)
+@pytest.mark.parametrize(("schema", "text"), [
+    ({"uniqueItems": True, "items": {"enum": ["a", "b"]}}, '["b","a"]'),
+    ({"uniqueItems": True, "items": {"type": "array", "uniqueItems": True}}, "[[1],[]]"),
+    ({"propertyNames": {"enum": ["a", "b"]}, "minProperties": 1, "maxProperties": 2},
+     '{"a":1,"b":2}'),
+    ({"items": {"uniqueItems": True, "items": {"enum": ["a", 1]}}, "uniqueItems": True},
+     '[["a",1],["a"]]'),
+])  # fmt: skip
 def test_a_comma_behind_the_last_value_there_is_is_in_no_token(schema, text, whitespace) -> None:
     tokens = [
         *(bytes([byte]) for byte in range(256)),
@@ -314,16 +239,13 @@ def test_tokens_that_go_on_to_another_item_are_told_exactly(schema, text) -> Non
     assert constraint.accepts(read_told(constraint, tokens, text))
 
 
-@pytest.mark.parametrize(
-    "schema",
-    [
-        {"patternProperties": {"^a": STRING}, "additionalProperties": {"const": ""}},
-        {"patternProperties": {"^a": STRING, "^[ab]$": TEXT}, "additionalProperties": False},
-        {"patternProperties": {"^[ab]$": STRING, "^ab?$": STRING}, "additionalProperties": False},
-        {"patternProperties": {"^(?!b)": STRING, "^a": STRING}, "required": ["b"]},
-        {"patternProperties": {"^a": STRING}, "maxProperties": 2, "additionalProperties": STRING},
-    ],
-)
+@pytest.mark.parametrize("schema", [
+    {"patternProperties": {"^a": STRING}, "additionalProperties": {"const": ""}},
+    {"patternProperties": {"^a": STRING, "^[ab]$": TEXT}, "additionalProperties": False},
+    {"patternProperties": {"^[ab]$": STRING, "^ab?$": STRING}, "additionalProperties": False},
+    {"patternProperties": {"^(?!b)": STRING, "^a": STRING}, "required": ["b"]},
+    {"patternProperties": {"^a": STRING}, "maxProperties": 2, "additionalProperties": STRING},
+])  # fmt: skip
 def test_tokens_that_go_on_to_another_key_are_told_exactly(schema) -> None:
     others = '":"","|":"",|":"","a|":"","a":"|":"","ab":""}|","|","a|","b":"|"}|":""}|a":"","'
     tokens = [*(bytes([byte]) for byte in range(256)), *others.encode().split(b"|"), b"<end>"]
@@ -331,3 +253,125 @@ def test_tokens_that_go_on_to_another_key_are_told_exactly(schema) -> None:
     source = gw.JsonSchema({"type": "object", **schema}, whitespace="compact")
     read_told(gw.compile(source, vocabulary), tokens, '{"a":"')
     read_told(gw.compile(source, vocabulary), tokens, '{"ab":"' if "^a" in str(schema) else '{"')
+
+
+# Automata that take too much are left behind; texts are read again in new ones.
+
+LEAST = gw.Budget(table_bytes=1)  # each text begins in a new automaton
+WORDS = gw.Vocabulary([b"a", b"b", b"ab", b"<end>"], eos_ids={3})
+INDENTED = """
+start: (NAME NEWLINE [INDENT start DEDENT])+
+NAME: /[ab]+/
+NEWLINE: /(\\n[ ]*)+/
+%declare INDENT DEDENT
+"""
+SOURCES: list[Any] = [
+    gw.Regex("(ab|ba){2,4}c?"),
+    gw.JsonSchema({"type": "array", "items": {"enum": ["a", "b", 1]}}),
+    gw.JsonSchema({"type": "object", "properties": {"a": {"type": "null"}}, "maxProperties": 2}),
+    gw.JsonSchema({"items": {"enum": ["a", 1, [1]]}, "uniqueItems": True, "type": "array"}),
+    gw.JsonSchema({"type": "array", "uniqueItems": True, "items": {"uniqueItems": True}}),
+    gw.Lark('start: "(" start ")" | /[ab]+/'),
+    gw.Lark('start: "a" start "a" | "b"', lexer="dynamic"),
+]
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=range(len(SOURCES)))
+def test_masks_are_those_of_the_plain_engine_however_often(source: Any) -> None:
+    expr = lower_source(source)
+    assert compared(expr, vocabulary(200), texts=12, tokens=9, seed=2, budget=LEAST) > 12
+
+
+def test_a_way_is_gone_again_where_kernels_are_asked() -> None:
+    items = {"type": "array", "uniqueItems": True}
+    source = gw.JsonSchema({**items, "items": items}, whitespace="compact", spelling="plain")
+    parts = [b"],[", b"1,2],[1,2", b"],[1,"]
+    words = gw.Vocabulary([*(bytes((b,)) for b in range(256)), *parts, b"<end>"], eos_ids={259})
+    fast = States(lower_source(source), Derivatives(lower_source(source)), words, LEAST)
+    plain = gw.compile(source, words)
+    ways = [[*b"[[1,2", 256, *b"1,2,3]]"], [*b"[[", 257, *b",3]]"], [*b"[[1", 258, *b"2]]"]]
+    for way in (*ways, *ways):
+        for end in range(len(way)):
+            at: Any = fast.start(b"")
+            other = plain.start()
+            for token in way[:end]:
+                at, other = fast.after(at, token), plain.advance(other, token)
+            at.row = None  # so that kernels have to be asked
+            assert fast.mask(at).tolist() == plain.mask(other).tolist()
+
+
+def test_what_was_left_behind_takes_no_memory() -> None:
+    expr = repeat(literal("ab"))
+    kept = States(expr, Derivatives(expr, WORDS.spellable), WORDS, LEAST)
+    state: Any = kept.start(b"")
+    gone = [weakref.ref(state.pda.arena)]
+    for token in (0, 1, 2):
+        kept.mask(state)
+        state = kept.after(state, token)
+    gone.append(weakref.ref(state))
+    del state
+    kept.start(b"")
+    gc.collect()
+    assert [found() for found in gone] == [None, None]
+
+
+def test_an_indented_text_goes_on_where_it_was() -> None:
+    constraint = gw.compile(gw.Lark(INDENTED, start="start"), vocabulary(200), budget=LEAST)
+    texts = [b"a\n  b\n  a\n", b"a\n  b\nab\n", b"a\n  b\n    b\n"]
+    plain = gw.compile(gw.Lark(INDENTED, start="start"), vocabulary(200))
+    for text in (*texts, *texts):
+        at, other = constraint.start(), plain.start()
+        for byte in text:
+            assert constraint.mask(at).tolist() == plain.mask(other).tolist()
+            at, other = constraint.advance(at, byte), plain.advance(other, byte)
+
+
+# What automata begin with changes no mask, and is theirs alone.
+
+VOCABULARY = gw.Vocabulary([*(bytes((b,)) for b in range(256)), b'": ', b"[{", b"<end>"], {258})
+ANY: dict[str, Any] = {"a": [1, {"b": None}], "c": {"d": "e\n"}, "f": -2.5e3}
+STARTS_TEXT = {"type": "string"}
+CASES: list[tuple[Any, Any]] = [
+    (True, ANY),
+    ({"type": "array"}, [ANY, True]),
+    ({"properties": {"n": {"type": "integer"}, "s": STARTS_TEXT}}, {"n": 12, "s": "é", "x": 1}),
+    ({"type": "array", "items": {"type": "object"}}, [{}, {"a": []}]),
+    ({"items": {"enum": ["one", "two", 3]}}, ["two", 3]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("schema", "value"), CASES)
+def test_masks_are_those_of_a_pda_that_begins_with_nothing(schema: Any, value: Any) -> None:
+    mask_cache = shared_mask_cache(VOCABULARY, shared_dfa(VOCABULARY.spellable))
+    expr = lower_json_schema(gw.JsonSchema(schema))
+    machine = Derivatives(expr)
+    begun = new_pda(expr, machine, mask_cache)
+    bare = PushdownAutomaton(expr, machine, mask_cache, Seed.bare(mask_cache))
+    macros = [begun.enter(expr), bare.enter(expr)]
+    for byte in json.dumps(value, ensure_ascii=False).encode():
+        rows = [run.fill(macro)[0] for run, macro in zip((begun, bare), macros, strict=True)]
+        assert rows[0].tolist() == rows[1].tolist()
+        codes = [run.read(macro, byte) for run, macro in zip((begun, bare), macros, strict=True)]
+        assert codes[0] & 3 == codes[1] & 3
+        macros = [code >> 2 for code in codes]
+        assert all(macros)
+
+
+def test_arenas_that_begin_alike_go_on_apart() -> None:
+    empty = Plan.empty(TokenMaskCache(VOCABULARY, LexerDfa(VOCABULARY.spellable)))
+    first = Arena(empty)
+    texts = [bytes((byte,)) * 7 for byte in range(100)]
+    literals = [first.make(at.LITERAL, first.pool(text), len(text), 0) for text in texts]
+    plan = first.plan()
+    arenas = [Arena(plan) for _ in range(40)]  # more than there are blocks at once
+    made = [
+        arena.make(at.LITERAL, arena.pool(b"own"), 3, number) for number, arena in enumerate(arenas)
+    ]
+    assert set(made) == {len(texts)}
+    for number, (arena, node) in enumerate(zip(arenas, made, strict=True)):
+        assert arena.pooled(*arena.record(node)[1:3]) == b"own"
+        assert arena.record(node)[3] == number
+        for pooled, text in zip(literals, texts, strict=True):
+            assert arena.pooled(*arena.record(pooled)[1:3]) == text
+            assert arena.make(at.LITERAL, *arena.record(pooled)[1:4]) == pooled
+    assert Arena(empty).make(at.DEAD) == 0

@@ -1,45 +1,130 @@
-"""What is said of parts of a vocabulary's trie is what walking them finds."""
+"""Packed rows against sets."""
 
+import gc
+import os
 import random
+import sys
+import threading
 from itertools import product
 
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 import guideway as gw
-from guideway.automaton.token_tries import unpack
+from guideway.automaton.token_tries import (
+    Held,
+    count,
+    has,
+    pack,
+    track,
+    tracked,
+    unpack,
+    untouched,
+    words,
+)
+
+widths = st.integers(1, 130)
+
+
+@given(widths.flatmap(lambda w: st.tuples(st.just(w), st.sets(st.integers(0, w - 1)))))
+def test_a_row_holds_exactly_its_ids(case):
+    width, ids = case
+    row = pack(ids, width)
+    assert row.dtype == np.uint32
+    assert len(row) == words(width) == (width + 31) // 32
+    assert unpack(row).tolist() == sorted(ids)
+    assert count(row) == len(ids)
+    assert [t for t in range(-3, width + 40) if has(row, t)] == sorted(ids)
+    assert row.tobytes() == pack(np.array(sorted(ids), np.int32), width).tobytes()
+
+
+@pytest.mark.parametrize("share", [0, 0.001, 0.05, 0.09, 0.5, 1])
+def test_ids_of_sparse_and_of_dense_rows_are_the_same(share):
+    ids = np.flatnonzero(np.random.default_rng(4).random(5000) < share)
+    assert unpack(pack(ids.astype(np.int32), 5000)).tolist() == ids.tolist()
+
+
+def test_token_t_is_bit_t_mod_32_of_word_t_div_32():
+    assert [int(word) for word in pack([0, 31, 32, 65], 70)] == [1 | 1 << 31, 1, 2]
+
+
+def test_rows_are_read_only():
+    with pytest.raises(ValueError, match="read-only"):
+        pack([1], 8)[0] = 0
+
+
+# Memory that is not touched yet, and belongs to one process.
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="processes are not forked there")
+def test_what_a_forked_process_writes_is_its_own():
+    numbers = untouched(4, np.int32)
+    numbers[0] = 1
+    child = os.fork()
+    if not child:
+        numbers[:] = 7
+        os._exit(int(numbers[0]))
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 7
+    assert numbers.tolist() == [1, 0, 0, 0]
+
+
+# Caches are counted while they are in use.
+
+
+class Held7:
+    def held(self) -> Held:
+        return Held(rows=7, row_bytes=70, states=1, state_bytes=2, hits=3, misses=4)
+
+    def forget(self) -> None: ...
+
+
+def test_a_cache_is_tracked_as_long_as_somebody_uses_it() -> None:
+    before = len(tracked())
+    cache = Held7()
+    track(cache)
+    track(cache)
+    assert cache in tracked()
+    assert len(tracked()) == before + 1
+    del cache
+    gc.collect()
+    assert len(tracked()) == before
+
+
+def test_threads_may_come_and_go_with_caches() -> None:
+    def work() -> None:
+        for _ in range(200):
+            track(Held7())
+            tracked()
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    gc.collect()
+    assert not any(isinstance(cache, Held7) for cache in tracked())
+
+
+# What is said of parts of a vocabulary's trie is what walking them finds.
 
 WHOLE = (
     *(bytes((b,)) for b in range(256)),
-    *[
-        "straße",
-        "naïve",
-        "été",
-        "日本語",
-        "テスト",
-        "привет",
-        "🙂🙃",
-        "e\u2028f",
-        "\u2029",
-        "\x85\u00a0©",
-        "\u1680ကᚁ",
-        "\u2000\u200a\u200b\u202f“a”",
-        "\u205f\u2060\u3000、",
-        "\ufeffﻠ",
-        "Ａ",
-        "ﬁ",
-    ],
-)
+    *["straße", "naïve", "été", "日本語", "テスト",
+    "привет", "🙂🙃", "e\u2028f", "\u2029", "\x85\u00a0©",
+      "\u1680ကᚁ", "\u2000\u200a\u200b\u202f“a”", "\u205f\u2060\u3000、", "\ufeffﻠ", "Ａ", "ﬁ"],
+)  # fmt: skip
 PATTERNS = (
     *(".*x?", "[^x]*", "(?:é|[a-z])*", "[^\\u2028]+é", "(?:[^é]|éa)*", ".*a.*", "[ -~]*z"),
     *("\\S*", "(?:\\S+\\s)*", "[^\\s“]*a?", "[^\\u200b]*"),
 )
 # States that go round until something else comes, which is what a walk then goes to.
 ENDED = (
-    '"[^"\\n]*"',
-    '"(?:[^"é]|é[^"z])*"',
-    "(?:[^b\\u2028]|b[^a])*ba",
-    "(?:[a-z ]|日)*1",
-    "[^x]*x(?:[^y]|y[^b])*yb",
-    '(?:[^"\\u2028-\\u2030]|"a)*"b',
-)
+    '"[^"\\n]*"', '"(?:[^"é]|é[^"z])*"', "(?:[^b\\u2028]|b[^a])*ba", "(?:[a-z ]|日)*1",
+    "[^x]*x(?:[^y]|y[^b])*yb", '(?:[^"\\u2028-\\u2030]|"a)*"b',
+)  # fmt: skip
 # Strings in which letters lead on and on: some word is looked for, or left out.
 _ANY = '[^"\\\\]'
 SEARCHED = (

@@ -80,18 +80,6 @@ def read_nested(text: str) -> tuple[int, bool] | None:
     return depth, plus
 
 
-@pytest.mark.parametrize("depth", [2, 3])
-def test_masks_of_what_is_halved_often_are_those_of_the_plain_engine(depth: int) -> None:
-    both, chosen = Both(nested(depth), VOCABULARY), random.Random(depth)
-    at = both.begin
-    for _ in range(14):
-        both.check(at)
-        short = [t for t in unpack(both.fast.mask(at[0])).tolist() if t in (0, 3, 4, 9)]
-        if not short:
-            return
-        at = both.after(at, chosen.choice(short))
-
-
 def test_what_is_halved_twenty_times_has_no_million_stacks() -> None:
     constraint = gw.compile(nested(20), VOCABULARY)
     chosen, state, text = random.Random(3), constraint.start(), ""
@@ -140,3 +128,49 @@ def follows(constraint: Any, state: Any, text: bytes) -> bool:
             return False
         state = constraint.advance(state, byte)
     return True
+
+
+# What a closure enters in very many ways is entered once: masks stay exact, and are soon made.
+
+CLOSURES_TOKENS = [b"x", b"xx", b"(", b")", b"(x", b"x)", b"))", b"x(", b"y", b"xy", b"<end>"]
+CLOSURES = gw.Vocabulary(CLOSURES_TOKENS, eos_ids={len(CLOSURES_TOKENS) - 1})
+
+
+def all_behind(count: int, letter: str = '"x"') -> str:
+    """Rules that begin with any of those behind them, and the last one with a bracket."""
+    names = [f"r{n}" for n in range(count)]
+    rules = [f"{name}: {' '.join(names[n + 1 :])} | {letter} |" for n, name in enumerate(names)]
+    rules[-1] = f'r{count - 1}: "(" r0 ")" | {letter} |'
+    return "\n".join(["start: r0", *rules])
+
+
+def doubled(count: int) -> str:
+    """Rules that begin with the next one in two ways, so that in 2^count ways a letter is read."""
+    rules = [f'r{n}: r{n + 1} "x" | r{n + 1} ")" start? | "y"' for n in range(count)]
+    return "\n".join(["start: r0", *rules, f'r{count}: "(" start ")" | "x"'])
+
+
+@pytest.mark.parametrize(
+    "grammar",
+    [all_behind(10), all_behind(8, "/x+/"), all_behind(9, "/xy?/"), doubled(8)],
+    ids=["rules", "the longest", "letters that may follow", "two ways"],
+)
+def test_masks_of_what_is_entered_in_many_ways_are_those_of_the_plain_engine(grammar: str) -> None:
+    both, chosen = Both(gw.Lark(grammar, lexer="dynamic"), CLOSURES), random.Random(grammar)
+    for _ in range(3):
+        at = both.begin
+        for _ in range(7):
+            both.check(at)
+            short = [t for t in unpack(both.fast.mask(at[0])).tolist() if t in (0, 2, 3, 8)]
+            if not short:
+                break
+            at = both.after(at, chosen.choice(short))
+
+
+def test_what_is_read_in_a_billion_ways_has_few_stacks() -> None:
+    constraint = gw.compile(gw.Lark(all_behind(30), lexer="dynamic"), CLOSURES)
+    state = constraint.start()
+    for letter in (0, 2, 0, 0, 2, 3, 0, 3, 0) * 4:
+        state = constraint.advance(state, letter)
+        assert unpack(constraint.mask(state)).tolist()
+    assert constraint._states.held().state_bytes < 16_000_000

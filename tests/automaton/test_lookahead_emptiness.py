@@ -1,0 +1,184 @@
+"""Masks where something is looked ahead for are those of the plain engine."""
+
+import random
+from typing import Any
+
+import pytest
+
+import guideway as gw
+from guideway.automaton import pushdown_automaton as pdas
+from guideway.automaton.plain_masks import Rows
+from guideway.automaton.states import States
+from guideway.automaton.token_tries import unpack
+from guideway.constraint.lowering import lower_source
+from guideway.language.derivative import Derivatives
+from guideway.language.expr import (
+    ANYTHING,
+    ahead,
+    alt,
+    both,
+    byte_set,
+    complement,
+    concat,
+    literal,
+    repeat,
+    stop,
+)
+from guideway.language.nodes import Expr, Rule
+from two_engines import compared, vocabulary
+
+NOT_A = complement(concat(byte_set(b"a"), ANYTHING))
+NOT_AB = complement(concat(literal("ab"), ANYTHING))
+EVEN = repeat(concat(byte_set(b"abc"), byte_set(b"abc")))
+HAS_C = concat(ANYTHING, literal("c"), ANYTHING)
+GUARDS = (NOT_A, NOT_AB, EVEN, HAS_C)
+TOKENS = [b"a", b"b", b"c", b"ab", b"bc", b"abc", b"cc", b"aa", b"aab", b"cab", b"ca", b"<end>"]
+WORDS = gw.Vocabulary(TOKENS, eos_ids={len(TOKENS) - 1})
+LETTERS = byte_set(b"abcdefghijklmnopqrstuvwxyz")
+END_OF_WORD = complement(concat(LETTERS, ANYTHING))
+
+
+def grammar(seed: int) -> Expr:
+    """Rules over three letters, which look ahead here and there."""
+    chance = random.Random(seed)
+    rules = [Rule(f"r{number}", looks=2) for number in range(3)]
+
+    def letter() -> Expr:
+        return byte_set(bytes(chance.sample(b"abc", chance.choice([1, 1, 2]))))
+
+    def look() -> Expr:
+        return ahead(chance.choice(GUARDS), chance.randrange(2))
+
+    def part(depth: int) -> Expr:
+        kind = chance.randrange(9 if depth else 5)
+        if kind < 5:
+            return (letter, letter, look, lambda: chance.choice(rules), lambda: repeat(letter()))[
+                kind
+            ]()
+        if kind < 7:
+            return alt(look() if kind == 5 else word(depth - 1), word(depth - 1))
+        return repeat(word(depth - 1), 0, chance.choice([1, 2, 4, None]))
+
+    def word(depth: int) -> Expr:
+        return concat(letter(), *(part(depth) for _ in range(chance.choice([0, 1, 1, 2]))))
+
+    for rule in rules:
+        rule.define(alt(word(2), word(1), letter()))
+    inner = concat(ahead(chance.choice(GUARDS)), rules[0], stop(0))
+    return chance.choice(
+        [
+            rules[0],
+            concat(rules[0], rules[1]),
+            concat(inner, rules[1]),
+            concat(ahead(EVEN, 1), inner, repeat(byte_set(b"ac")), stop(1), repeat(letter())),
+        ]
+    )
+
+
+def checked(seeds: range) -> int:
+    count = 0
+    for seed in seeds:
+        expr = grammar(seed)
+        if Derivatives(expr, WORDS.spellable).alive(expr):
+            count += compared(expr, WORDS, 3, 5, seed)
+    return count
+
+
+@pytest.mark.untraced
+@pytest.mark.parametrize("first", range(0, 60, 20))
+def test_grammars_that_look_ahead(first: int) -> None:
+    assert checked(range(first, first + 20)) > 40
+
+
+@pytest.mark.slow
+def test_many_grammars_that_look_ahead() -> None:
+    assert checked(range(60, 1500)) > 5000
+
+
+def test_words_and_keywords() -> None:
+    keyword = alt(*(concat(literal(word), ahead(END_OF_WORD)) for word in ("if", "in")))
+    name = concat(both(repeat(LETTERS, 1), complement(alt(literal("if"), literal("in")))))
+    word = alt(keyword, concat(name, ahead(END_OF_WORD)))
+    space = repeat(literal(" "))
+    inner = Rule("inner", looks=1)
+    inner.define(alt(word, concat(literal("("), inner, space, literal(")"))))
+    expr = concat(inner, repeat(concat(space, inner)))
+    assert compared(expr, vocabulary(600), 3, 8) > 10
+
+
+SCHEMAS: list[Any] = [
+    {"type": "object", "properties": {"a": {"type": "integer"}, "bc": {"enum": ["x", "yy"]}}},
+    {"type": "array", "items": {"type": "string", "maxLength": 5}, "maxItems": 3},
+    {"type": "string", "pattern": "^[ab]{2,7}x?$", "maxLength": 6},
+    {"enum": ["ab", "abc", {"k": [1, None]}, 12.5]},
+    {"type": "array", "uniqueItems": True, "items": {"enum": [1, 12, "a"]}},
+]
+
+
+@pytest.mark.untraced
+@pytest.mark.parametrize("schema", SCHEMAS)
+@pytest.mark.parametrize("wanted", ["no space", "of a length"])
+def test_json_under_a_guard(schema: Any, wanted: str) -> None:
+    space = complement(concat(ANYTHING, byte_set(b" \t\r\n"), ANYTHING))
+    item = space if wanted == "no space" else repeat(byte_set((1 << 256) - 1), 0, 30)
+    source = lower_source(gw.JsonSchema(schema, whitespace="compact"))
+    expr = concat(ahead(item, 1), source, stop(1))
+    assert compared(expr, vocabulary(150), 1, 6, wanted) > 2
+
+
+LONGER = [
+    b"],[", b"],[[", b"],[1", b"],{", b'},{"', b'},{"a"', b'":', b"],1", b"1,2],[1,2]]", b"]]x",
+]  # fmt: skip
+BYTES = [bytes((byte,)) for byte in range(256)]
+LONG_WORDS = gw.Vocabulary([*BYTES, *LONGER, b"<end>"], eos_ids={266})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [b"[[[],[[]]],[[]],[]]", b"[[1,2],[1,2,3]]", b'[{"a":{"b":1}},{"a":{"c":1},"d":2}]'],
+)
+def test_items_that_differ_under_a_guard(text: bytes) -> None:
+    """Masks of either engine hold what can be read, also where it depends on what was captured."""
+    schema = {"type": "array", "uniqueItems": True, "items": {}}
+    source = lower_source(gw.JsonSchema(schema, whitespace="compact", spelling="plain"))
+    expr = concat(ahead(repeat(byte_set((1 << 256) - 1), 0, 90), 1), source, stop(1))
+    plain = Rows(Derivatives(expr, LONG_WORDS.spellable), LONG_WORDS, gw.Budget())
+    fast = States(expr, Derivatives(expr, LONG_WORDS.spellable), LONG_WORDS, gw.Budget())
+    state: Any = fast.start(b"")
+    rest: Any = expr
+    for byte in text:
+        allowed = [token for token in range(266) if plain.after(rest, token) is not None]
+        assert unpack(plain.row(rest)).tolist() == allowed
+        assert unpack(fast.mask(state)).tolist() == allowed
+        state, rest = fast.after(state, byte), plain.after(rest, byte)
+
+
+def test_what_cannot_end_is_not_offered_however_far_that_is() -> None:
+    rule = Rule("deep", looks=1)
+    dead = concat(literal("a"), ahead(NOT_A), literal("a"))
+    rule.define(alt(concat(literal("b"), rule, literal("b")), literal("cc"), dead))
+    assert compared(concat(literal("c"), rule), WORDS, 2, 6) > 4
+
+
+def test_what_the_vocabulary_cannot_spell_is_not_looked_ahead_for() -> None:
+    unspelled = ahead(concat(literal("z"), ANYTHING))
+    expr = concat(literal("a"), alt(concat(unspelled, literal("b")), literal("cc")))
+    assert compared(expr, WORDS, 2, 4) > 3
+
+
+def test_a_lark_grammar_is_read_place_by_place() -> None:
+    expr = lower_source(gw.Lark('start: "(" start ")" | /a+/ | "b"'))
+    words = gw.Vocabulary([b"(", b")", b"a", b"b", b"((", b"a)", b"aa", b"<end>"], eos_ids={7})
+    assert compared(expr, words, 4, 8) > 10
+
+
+@pytest.mark.parametrize("short", [0, 256])
+def test_counts_under_a_guard(short: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pdas, "SHORT", short)
+    characters = alt(byte_set(b"ab"), literal("é"), literal("è"))
+    has_b = concat(ANYTHING, literal("b"), ANYTHING)
+    rule = Rule("rule", looks=2)
+    rule.define(concat(literal("x"), repeat(characters, 4, 9), alt(rule, literal("y"))))
+    expr = concat(ahead(has_b, 1), rule)
+    words = gw.Vocabulary([*(bytes((b,)) for b in range(256)), b"ab", b"<end>"], eos_ids={257})
+    assert compared(expr, words, 3, 9) > 10

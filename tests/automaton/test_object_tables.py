@@ -1,0 +1,302 @@
+"""Items that have to differ, objects or arrays: read as all else, and told apart by their texts."""
+
+import json
+import random
+from typing import Any
+
+import pytest
+
+import guideway as gw
+from guideway.automaton.object_tables import last_value
+from guideway.automaton.plain_masks import Rows
+from guideway.automaton.states import States
+from guideway.automaton.token_tries import unpack
+from guideway.constraint.lowering import lower_source
+from guideway.json_schema import spelling as json_words
+from guideway.language.derivative import Derivatives
+from guideway.language.expr import alt, concat, literal
+from two_engines import compared
+
+TOKENS = [
+    b"},{", b'{"a":', b'"a"', b'":', b"1,", b"]]", b"}]", b"},", b"[1", b'"}', b'","', b"2}]",
+    b'":1,"', b'":{},"', b'":1},"', b'":1,"d":1', b'":{},"d":{', b'c":{},"d":{}',
+]  # fmt: skip
+WORDS = gw.Vocabulary(
+    [*(bytes((b,)) for b in range(256)), *TOKENS, b"<end>"], eos_ids={256 + len(TOKENS)}
+)
+OBJECTS = {"type": "object", "properties": {"a": {"enum": [1, "x"]}}, "additionalProperties": False}
+
+
+def lowered(items: Any) -> Any:
+    """Arrays of different items."""
+    schema = {"type": "array", "uniqueItems": True, "items": items}
+    return lower_source(gw.JsonSchema(schema, whitespace="compact"))
+
+
+def telling(token: int) -> bool:
+    """Longer tokens and what is no string leave more items behind."""
+    return token > 255 or chr(token) in '[]{}:,"a1x2'
+
+
+@pytest.mark.untraced
+@pytest.mark.parametrize(
+    "items", [OBJECTS, {"type": "array", "uniqueItems": True, "items": OBJECTS}, {"$ref": "#"}]
+)
+def test_masks(items: Any) -> None:
+    assert compared(lowered(items), WORDS, 6, 40, 7, among=telling) > 50
+
+
+def test_many_that_read_the_same() -> None:
+    """Alternatives that are put together still know what is within an item."""
+    array = lowered(OBJECTS)
+    expr = alt(*(concat(array, literal(end)) for end in "abcdefghi"), literal("[]]"))
+    assert compared(expr, WORDS, 2, 12, 7, among=telling) > 15
+
+
+@pytest.mark.parametrize(
+    ("text", "valid"),
+    [
+        ('[{"a":1,"b":2},{"b":2,"a":1}]', False),
+        ('[{"a":1},{"a":1.0}]', False),
+        ('[{"a":1},{"\\u0061":10e-1}]', False),
+        ('[ {"a" : 1} , { } , {"a": "\\\\"}, {"a": "\\""}, {"a": "}, {"}]', True),
+        ('[[1,[2]],[[2],1],[1,[2,3]]]', True),
+        ('[[1,[2]],[1, [ 2 ]]]', False),
+        ('[{"a":[{"b":1},{"b":2}]},{"a":[{"b":2},{"b":1}]}]', True),
+    ],
+)  # fmt: skip
+def test_values_and_not_texts_differ(text: str, valid: bool) -> None:
+    constraint = gw.compile(
+        gw.JsonSchema({"type": "array", "uniqueItems": True}, whitespace="any"), WORDS
+    )
+    assert constraint.matches(text) is valid
+
+
+@pytest.mark.parametrize("moves", [(), (3, 8)])
+def test_an_item_that_is_begun_in_a_pda_and_ends_in_another(moves: tuple[int, ...]) -> None:
+    """What was read before is the plain engine's capture there, keys within it included."""
+    expr = lowered({"type": "object", "additionalProperties": {"type": "object"}})
+    plain = Rows(Derivatives(expr, WORDS.spellable), WORDS, gw.Budget())
+    fast = States(expr, Derivatives(expr, WORDS.spellable), WORDS, gw.Budget())
+    state: Any = fast.start(b"")
+    rest: Any = expr
+    ends_and_begins = 256 + TOKENS.index(b"},{")
+    begun, ended = b'[{"b":{"' + b"c" * 90 + b'":1}', b'"b":{"c":2},"d":{}},{}]'
+    for place, token in enumerate([*begun, ends_and_begins, *ended]):
+        if place in moves or token == ends_and_begins:
+            fast._move(state)
+        assert unpack(fast.mask(state)).tolist() == unpack(plain.row(rest)).tolist()
+        state, rest = fast.after(state, token), plain.after(rest, token)
+
+
+def test_the_last_value() -> None:
+    dice = random.Random(4)
+
+    def value(depth: int) -> Any:
+        kind = dice.randrange(7 if depth else 5)
+        if kind < 5:
+            return dice.choice([1, -2.5e10, None, True, "", 'a"b', "\\", '\\"', "[{", "}]", "é"])
+        size = dice.randrange(4)
+        if kind == 5:
+            return [value(depth - 1) for _ in range(size)]
+        return {str(value(0)): value(depth - 1) for _ in range(size)}
+
+    for _ in range(300):
+        text = json.dumps(value(3)).encode()
+        before = json.dumps([value(2), value(2)])[:-1].encode()
+        assert last_value(before + b", " + text) == text
+        assert last_value(text) == text
+    assert last_value(b"]]") == b"]]"  # nothing has begun
+
+
+# Some items of one place are regular, others are read by MARKs: those that may come twice or not.
+SORTED: Any = {
+    "oneOf": [{"not": {"type": "array", "items": {"not": {"type": "integer"}}, "maxItems": 2}},
+              {"uniqueItems": True},
+              {"uniqueItems": True,
+               "prefixItems": [{"if": {"enum": [[], [0]]}, "then": {"minItems": 1}}]}],
+}  # fmt: skip
+
+
+@pytest.mark.untraced
+@pytest.mark.parametrize(
+    "text", [b"[4293,0,0]", b"[[],0]", b"[[0],[0]]", b'["a",[],[],"a"]', b"[1,0"]
+)
+def test_captures_of_one_place_are_read_each_in_its_way(text: bytes) -> None:
+    expr = lower_source(gw.JsonSchema(SORTED, whitespace="compact"))
+    assert compared(expr, WORDS, texts=12, tokens=9, seed=text.decode()) > 4
+    constraint = gw.compile(gw.JsonSchema(SORTED), WORDS)
+    oracle, state = Derivatives(constraint._expr), constraint.start()
+    plain = oracle.start()
+    for byte in text:
+        allowed = {token for token in unpack(constraint.mask(state)).tolist() if token < 256}
+        assert allowed == {each for each in range(256) if oracle.step(plain, each) is not None}
+        if byte not in allowed:
+            break
+        state, following = constraint.advance(state, byte), oracle.step(plain, byte)
+        assert following is not None
+        plain = following
+
+
+# Tokens that end one undeclared key and begin another: whether any is left is mostly plain.
+
+KEYS_TOKENS = [b'":1,"', b'":1,"a', b'":1,"b', b'1,"', b',"']
+KEYS_WORDS = [*(bytes((b,)) for b in range(256)), *KEYS_TOKENS, b"<end>"]
+VOCABULARY = gw.Vocabulary(KEYS_WORDS, eos_ids={len(KEYS_WORDS) - 1})
+ENDLESS = ["^[ab]+$", "^.+$", "^a[ab]*$"]
+FEW = ["^(?!c)[ab]$", "^(?!c)(a|bb)$"]
+
+
+def schema(pattern: str) -> gw.JsonSchema:
+    parts = {"patternProperties": {pattern: {"const": 1}}, "additionalProperties": False}
+    return gw.JsonSchema({"type": "object", **parts}, whitespace="compact")
+
+
+@pytest.mark.parametrize("pattern", [*ENDLESS, *FEW])
+@pytest.mark.parametrize("text", ['{"', '{"a', '{"b', '{"a":1,"b', '{"a":1,"bb', '{"b":1,"a'])
+def test_each_token_may_come_if_its_bytes_may(pattern: str, text: str) -> None:
+    constraint = gw.compile(schema(pattern), VOCABULARY)
+    state = constraint.start()
+    for byte in text.encode():
+        if byte not in unpack(constraint.mask(state)).tolist():
+            return
+        state = constraint.advance(state, byte)
+    allowed = {*unpack(constraint.mask(state)).tolist()}
+    for token, word in enumerate(KEYS_WORDS[:-1]):
+        after = state
+        for byte in word:
+            readable = byte in unpack(constraint.mask(after)).tolist()
+            if not readable:
+                break
+            after = constraint.advance(after, byte)
+        else:
+            assert token in allowed, word
+            continue
+        assert token not in allowed, word
+
+
+def test_where_bytes_are_lacking_keys_run_out() -> None:
+    words = [word for word in KEYS_WORDS if b"b" not in word and word != b"\\"]
+    vocabulary = gw.Vocabulary(words, eos_ids={len(words) - 1})
+    constraint = gw.compile(schema("^(a|b+)$"), vocabulary)
+    state = constraint.start()
+    for byte in (b"{", b'"', b"a"):
+        state = constraint.advance(state, words.index(byte))
+    masked = {words[token] for token in unpack(constraint.mask(state)).tolist()}
+    assert b'"' in masked
+    assert not {*masked} & {*KEYS_TOKENS}
+
+
+# Strings of an enum, and many options of a choice: masks equal those of the plain engine.
+
+PARTS = [
+    b'"a', b'b"', b'ab"', b'a"}', b'"]', b'",', b'","', b"\\u", b"0061", b'\\"', b"null",
+    b"\xc3\xbc",
+]  # fmt: skip
+EVERY = [*(bytes((byte,)) for byte in range(256)), *PARTS, b"<end>"]
+WORDS_FEW = [bytes((byte,)) for byte in b'"abnul,[]{}:0123456789 '] + [b'"ab', b'b"', b"<end>"]
+WORDS_WORDS = ["a", "ab", "", 'a"b', "b/", "\u00fc", "a\n"]
+SCHEMAS = [
+    ({"enum": WORDS_WORDS}, WORDS_WORDS),
+    ({"enum": [*WORDS_WORDS, None, 10, "ab"]}, ["ab", None, 10]),
+    ({"type": "string", "enum": ["a", None]}, ["a"]),
+    ({"const": 'a"b'}, ['a"b']),
+    ({"type": "array", "items": {"enum": ["a", "ab"]}}, [["a", "ab", "a"]]),
+    ({"properties": {"a": {"enum": ["b", "ab"]}}, "additionalProperties": False}, [{"a": "ab"}]),
+]
+
+
+@pytest.mark.parametrize("spelling", ["any", "plain"])
+@pytest.mark.parametrize("tokens", [EVERY, WORDS_FEW])
+@pytest.mark.parametrize(("schema", "values"), SCHEMAS)
+def test_masks_of_strings_of_an_enum_are_those_of_the_plain_engine(
+    schema, values, tokens, spelling
+) -> None:
+    vocabulary = gw.Vocabulary(tokens, eos_ids={len(tokens) - 1})
+    known = {token: number for number, token in enumerate(tokens)}
+    try:
+        source = gw.JsonSchema(schema, spelling=spelling, whitespace="compact")
+        constraint = gw.compile(source, vocabulary)
+    except gw.UnsatisfiableError:
+        assert tokens is WORDS_FEW
+        return
+    plain = Rows(constraint._machine, vocabulary, gw.Budget())
+    for text in [json.dumps(value, ensure_ascii=escaped) for value in values for escaped in (0, 1)]:
+        state = constraint.start()
+        for byte in text.replace(" ", "").encode():
+            row = constraint.mask(state)
+            assert row.tolist() == plain.row(constraint._states.rest(state)).tolist()
+            token = known.get(bytes((byte,)), len(tokens))
+            if token >= 32 * len(row) or not int(row[token >> 5]) >> (token & 31) & 1:
+                assert spelling == "plain" or tokens is WORDS_FEW
+                break
+            state = constraint.advance(state, token)
+        else:
+            assert constraint.accepts(state)
+
+
+BYTES = gw.Vocabulary([*EVERY[:256], b"<end>"], eos_ids={256})
+LETTERS = ["", "a", "ab", 'a"b', "b\\", "\u00fc", "\u00e9", "\U0001f600", "\U0001f601a", "null"]
+MANY = [one + other + end for one in LETTERS for other in LETTERS for end in ("", "0", "a0")]
+ODD = [*EVERY[:-1], b"\xc3", b"\x98\x80a", b"0a", b'"ba0', b"\\b\\0", b"<end>"]
+
+
+@pytest.fixture(autouse=True)
+def few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json_words, "_MANY", 64)
+
+
+@pytest.mark.parametrize("tokens", [ODD, WORDS_FEW])
+@pytest.mark.parametrize(
+    "source",
+    [
+        gw.Choice(MANY),
+        gw.Choice([word for word in MANY if word]) + gw.Regex("[ab0]{2}|x"),
+        gw.Regex("a*") + gw.Choice(MANY) + gw.Choice(MANY),
+        gw.repeat(gw.Choice(MANY) | gw.Regex("[a-c]{1,3}"), 0, 3),
+        gw.Regex("x(?=a)|") + gw.Choice(MANY) + gw.Regex("b?"),
+        gw.Choice(MANY) & gw.Regex("(?s)a.*"),
+        gw.Regex("a(?!b).?0") | gw.Choice(MANY),
+    ],
+    ids=["alone", "ends", "twice", "repeated", "behind", "met", "beside"],
+)
+def test_masks_of_many_options_are_those_of_the_plain_engine(source: Any, tokens: Any) -> None:
+    vocabulary = gw.Vocabulary(tokens, eos_ids={len(tokens) - 1})
+    constraint = gw.compile(source, vocabulary)
+    plain = Rows(constraint._machine, vocabulary, gw.Budget())
+    for text in ("ab", 'aa"ba0', "\u00fc\U0001f601aa0b", "b\\null0", "xab0"):
+        state = constraint.start()
+        for byte in text.encode():
+            row = constraint.mask(state)
+            assert row.tolist() == plain.row(constraint._states.rest(state)).tolist()
+            token = tokens.index(bytes((byte,))) if bytes((byte,)) in tokens else -1
+            if token < 0 or not int(row[token >> 5]) >> (token & 31) & 1:
+                break
+            state = constraint.advance(state, token)
+
+
+@pytest.mark.parametrize("read", [b"", b"a", b"bx"])
+def test_budgets_leave_room_for_the_end_of_one_of_many_options(read: bytes) -> None:
+    options = [f"{first}{'x' * length}" for first in "abc" for length in range(3, 40)]
+    constraint = gw.compile(gw.Choice(options), BYTES)
+    state = constraint.start()
+    for byte in read:
+        state = constraint.advance(state, byte)
+    for left in (constraint.distance(state) + more for more in (0, 1, 2, 50)):
+        ends = {
+            token: 0 if token == 256 else 1 + constraint.distance(constraint.advance(state, token))
+            for token in unpack(constraint.mask(state)).tolist()
+        }
+        within = [token for token, tokens in ends.items() if tokens <= left]
+        assert unpack(constraint.mask_within(state, left)).tolist() == within
+
+
+def test_a_long_choice_is_not_written_out() -> None:
+    constraint = gw.compile(gw.Choice([f"{n:05}" for n in range(20_000)]), BYTES)
+    state = constraint.start()
+    constraint.mask(state)
+    assert constraint.distance(state) == 5
+    assert constraint.example() == "00000"
+    state = constraint.advance(constraint.advance(state, 0x31), 0x39)
+    assert unpack(constraint.mask(state)).tolist() == [*range(0x30, 0x3A)]
+    assert constraint._states._pda.arena.context.nodes.used < 2_000
