@@ -1,14 +1,27 @@
 """What is said of the caches, and that emptying them changes nothing but time."""
 
 import gc
+import json
 import threading
 import weakref
+from collections import Counter
+from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import guideway as gw
+from guideway.automaton.object_tables import MemberNodes
+from guideway.constraint.compile import Remembered
+from guideway.constraint.compiled import CompiledConstraint
+from guideway.json_schema.lowering import Lowering, TameLowering
+from guideway.json_schema.members import MembersTemplate
+from guideway.json_schema.objects import ObjectTemplate
+from guideway.json_schema.satisfiability.lazy_parts import _Check
 
 VOCABULARY = gw.Vocabulary([*(bytes((byte,)) for byte in range(256)), b"ab", b"<eos>"], {257})
 
@@ -117,3 +130,184 @@ def test_what_constraints_share_is_counted_and_given_back() -> None:
     gw.clear_cache()  # the mask of the old state was remembered once more
     gc.collect()
     assert [part() for part in shared] == [None, None]
+
+
+# The bounded dictionary against a list of what was asked for last.
+
+
+class TokenMaskCache:
+    left_behind = 4
+
+
+class Sized:
+    def __init__(self, room: int, mask_cache: TokenMaskCache | None = None) -> None:
+        self.room, self.mask_cache = room, mask_cache
+
+    def size(self) -> int:
+        return self.room
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 6)), max_size=40))
+def test_the_last_ones_asked_for_are_kept_within_both_bounds(calls: list[tuple[int, int]]) -> None:
+    memory: Remembered = Remembered(most=3, most_bytes=10)
+    model: list[tuple[int, int]] = []  # the most recent last
+    hits = 0
+    for key, size in calls:
+        kept = dict(model)
+        found = memory.get(key)
+        assert (found.room if found else None) == kept.get(key)
+        if found is None:
+            memory.put(key, Sized(size))
+            kept[key] = size
+        else:
+            hits += 1
+        model = [item for item in model if item[0] != key] + [(key, kept[key])]
+        while len(model) > 1 and (len(model) > 3 or sum(size for _, size in model) > 10):
+            del model[0]
+        assert len(memory) == len(model)
+        assert memory.bytes() == sum(size for _, size in model)
+    assert (memory.hits, memory.misses) == (hits, len(calls) - hits)
+
+
+# What is dropped is gone: nothing waits for the collector, and kept states stay good.
+
+ENDS = {260}
+WORDS = [*(bytes([byte]) for byte in range(256)), b'":', b'},{"', b"],[", b'","', b"<end>"]
+DROPPED_VOCABULARY = gw.Vocabulary(WORDS, eos_ids=ENDS)
+LIST = {
+    "$ref": "#/$defs/list",
+    "$defs": {"list": {"type": "object",
+                       "properties": {"value": {"type": "integer"},
+                                      "next": {"type": ["null", "object"]}}}},
+}  # fmt: skip
+PEOPLE = {
+    "type": "object",
+    "properties": {"name": {"type": "string", "pattern": "^[a-z]+$"},
+                   "tags": {"type": "array", "items": {"enum": ["a", "b"]}, "maxItems": 3},
+                   "home": {"type": "object",
+                            "properties": {"city": {"type": "string"}, "zip": {"type": "integer"}},
+                            "required": ["city"], "additionalProperties": False}},
+    "required": ["name"],
+}  # fmt: skip
+SOURCES = [
+    (gw.Regex(r"(ab|cd)*\d+"), "abcd12"),
+    (gw.Choice(["yes", "no"]), "yes"),
+    (gw.JsonSchema({"type": "array", "items": {"type": "number"}}), "[1,2]"),
+    (gw.JsonSchema(LIST), '{"value":1,"next":{"x":[]}}'),
+    (gw.JsonSchema(PEOPLE), json.dumps({"name": "ada", "home": {"city": "x"}, "tags": ["a"]})),
+    (gw.JsonSchema(PEOPLE, key_order="declared", whitespace="compact"), '{"name":"ada"}'),
+]
+
+
+@contextmanager
+def collector_off() -> Generator[None]:
+    """No garbage is collected meanwhile."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+def read(constraint: CompiledConstraint, state: object, text: str) -> object:
+    """The state after a text, read byte by byte, all masks on the way asked for."""
+    for byte in text.encode():
+        constraint.mask(state)
+        state = constraint.advance(state, byte)
+    return state
+
+
+@pytest.mark.parametrize("number", range(len(SOURCES)))
+def test_a_constraint_is_gone_when_it_is_dropped(number: int) -> None:
+    source, text = SOURCES[number]
+    gw.clear_cache()
+    gc.collect()
+    with collector_off():
+        constraint = gw.compile(source, DROPPED_VOCABULARY)
+        for _ in range(2):
+            state = read(constraint, constraint.start(), text)
+            assert constraint.accepts(state)
+            constraint.advance(state, 260)
+        pda = state.pda
+        parts = [weakref.ref(part) for part in (constraint, pda, constraint._machine, state)]
+        del constraint, state, pda
+        gw.clear_cache()
+        assert [part() for part in parts] == [None] * len(parts)
+
+
+@pytest.mark.parametrize("number", range(len(SOURCES)))
+def test_a_state_that_is_kept_stays_good(number: int) -> None:
+    source, text = SOURCES[number]
+    gw.clear_cache()
+    first = gw.compile(source, DROPPED_VOCABULARY)
+    kept = [first.start()]
+    for byte in text.encode():
+        kept.append(first.advance(kept[-1], byte))
+    masks = [first.mask(state).tolist() for state in kept]
+    del first
+    gw.clear_cache()
+    again = gw.compile(source, DROPPED_VOCABULARY)
+    own = again.start()
+    for place, state in enumerate(kept):
+        assert again.mask(state).tolist() == again.mask(own).tolist() == masks[place]
+        assert again.distance(state) == again.distance(own)
+        if place < len(text):
+            following = again.advance(state, text.encode()[place])
+            own = again.advance(own, text.encode()[place])
+            assert again.mask(following).tolist() == again.mask(own).tolist()
+    assert again.advance(kept[-1], 260).ended
+
+
+KINDS = {TameLowering, Lowering, MembersTemplate, ObjectTemplate, MemberNodes, _Check}
+NODES = {"a": {"$ref": "#/$defs/x"}, "b": {"not": {"$ref": "#/$defs/x"}}}
+MANY = [
+    {"properties": NODES, "required": ["b"]},  # read by kernels, but for what waits
+    {"properties": {"a": {"allOf": [{"$ref": "#/$defs/x"}, {"minProperties": 1}]}}},
+    {"properties": NODES, "minProperties": 1, "not": {"required": ["a", "b"]}},  # by a formula
+    {"allOf": [{"not": {"required": ["a"]}}, {"not": {"required": ["b"]}}], "type": "object"},
+    {"not": {"type": "object"}},
+    {"not": {"pattern": "a"}, "type": "string"},
+    {"type": "string", "allOf": [{"pattern": "a"}, {"pattern": "b"}, {"$ref": "#/$defs/y"}]},
+    {"enum": [{"b": 1}, {"a": 1}, {"b": 2}], "properties": {"a": {"$ref": "#/$defs/x"}}},
+    {"patternProperties": {"^a": {"type": "array"}, "b$": {"$ref": "#/$defs/x"}}, "minItems": 1},
+]
+BEGUN = ['{"b":[', '{"b":1', '{"a":[', '{"c":[', "[1", '"b', '"cab', '{"b":1', '{"b":[']
+ARRAY = {"type": "array", "items": {"type": "integer", "multipleOf": 3}}
+
+
+def living() -> Counter[str]:
+    """How many there are of what may lead to itself."""
+    return Counter(type(one).__name__ for one in gc.get_objects() if type(one) in KINDS)
+
+
+@pytest.mark.parametrize("number", range(len(MANY)))
+def test_what_lowers_a_schema_is_gone_with_it(number: int) -> None:
+    schema = {"$defs": {"x": ARRAY, "y": {"pattern": "c"}}, **MANY[number]}
+    source = gw.JsonSchema(schema, whitespace="any")
+    counts: list[Counter[str]] = []
+    for _ in range(3):  # the first makes what is kept process-wide
+        gw.clear_cache()
+        gc.collect()
+        with collector_off():
+            constraint = gw.compile(source, DROPPED_VOCABULARY)
+            read(constraint, constraint.start(), BEGUN[number])
+            del constraint
+            gw.clear_cache()
+            counts.append(living())
+    assert counts[1] == counts[2]
+
+
+def test_a_long_text_is_dropped_without_recursion() -> None:
+    gw.clear_cache()
+    gc.collect()
+    with collector_off():
+        constraint = gw.compile(gw.Regex("(a|b){40000}"), DROPPED_VOCABULARY)
+        state = constraint.start()
+        for _ in range(30_000):
+            state = constraint.advance(state, 97)
+        states = [weakref.ref(state), weakref.ref(constraint.start())]
+        del constraint
+        gw.clear_cache()
+        assert states[0]() is not None
+        del state
+        assert [known() for known in states] == [None, None]

@@ -1,16 +1,33 @@
 """Where keys or items must not come again, a mask within a budget leaves enough of it."""
 
+import json
 import random
+import re
 import string
+from collections.abc import Callable, Iterator
 from itertools import product
+from math import inf
 from typing import Any, Literal
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 
 import guideway as gw
 from guideway.automaton.token_tries import unpack
-from guideway.constraint.compiled import CompiledConstraint
+from guideway.constraint import special_tokens as segmentation
+from guideway.constraint.closing import Closing
+from guideway.constraint.compiled import CompiledConstraint, DecodeState
+from guideway.constraint.special_tokens import Segmentation
+from guideway.generation.loop import generate
+from guideway.generation.row.request import Request
+from guideway.json_schema import shortest_members as json_members_least
+from guideway.language import shortest_string as least
+from guideway.models.fake import FakeModel
+from guideway.vocabulary.vocabulary import Vocabulary
 from json_tangles import Tangle
+from lark_samples import python_lark
 
 MORE = [
     '{"', '":', '","', '"}', '"]', "],", "},", "[]", "{}", "[1", "1,", "12", ",1", '":1', '1,"',
@@ -87,14 +104,11 @@ def test_behind_its_first_byte_a_shortest_text_is_the_shortest_rest(
             state = following
 
 
-@pytest.mark.parametrize(
-    "schema",
-    [
-        {"properties": {"reason": {"enum": [0, 1000]}, "b": {"type": "array"}}, "required": ["b"]},
-        {"oneOf": [{"required": ["reason"]}, {"required": ["b"]}], "type": "object"},
-        {"patternProperties": {"^a": {"type": "null"}}, "required": ["b"], "not": {"const": 1}},
-    ],
-)
+@pytest.mark.parametrize("schema", [
+    {"properties": {"reason": {"enum": [0, 1000]}, "b": {"type": "array"}}, "required": ["b"]},
+    {"oneOf": [{"required": ["reason"]}, {"required": ["b"]}], "type": "object"},
+    {"patternProperties": {"^a": {"type": "null"}}, "required": ["b"], "not": {"const": 1}},
+])  # fmt: skip
 def test_where_nothing_has_to_differ_all_tokens_after_which_enough_are_left_are_in_it(
     schema: Any,
 ) -> None:
@@ -156,3 +170,238 @@ def _chosen(tokens: list[int], dice: random.Random) -> int:
     """A token of several bytes now and then, as those cross the ends of keys and items."""
     several = [token for token in tokens if len(TOKENS[token]) > 1]
     return dice.choice(several if several and dice.random() < 0.5 else tokens or [END])
+
+
+# Token budgets against all texts of a few tokens, enumerated without the engine.
+
+MOST = 5
+LETTERS = ["a", "b", "c", "ab", "bc", "cab", "aa"]
+PATTERNS = ["a*b", "(ab|c)+", "(a|bc){2,3}c?", "a(b|cab)*c", "(aa|b)*(ca)?", "c|ab{2}a*"]
+PIECES = ["{", "}", '"', "a", "b", ":", "1", ",", '{"a":', '"b":1', '1,"', '":1}']
+ONE: dict[str, Any] = {"type": "integer"}
+OBJECTS: list[dict[str, Any]] = [
+    {"required": ["a", "b"]},
+    {"minProperties": 1, "additionalProperties": ONE},
+    {"oneOf": [{"required": ["a"]}, {"required": ["b"]}], "additionalProperties": ONE},
+    {"anyOf": [{"properties": {"a": False}, "minProperties": 1}, {"required": ["a", "b"]}]},
+    {"oneOf": [{"properties": {"a": {"const": 1}, "b": {"type": "string"}}},
+               {"properties": {"a": {"const": 11}, "b": ONE}}, {"properties": {"b": ONE}}]},
+    {"not": {"additionalProperties": {"type": "string"}}, "properties": {"b": {"type": "null"}}},
+]  # fmt: skip
+
+
+def is_object(schema: dict[str, Any]) -> Callable[[str], bool]:
+    check = Draft202012Validator(schema)
+
+    def one_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len(dict(pairs)) < len(pairs):
+            raise ValueError("a key comes again")
+        return dict(pairs)
+
+    def accepts(text: str) -> bool:
+        try:
+            return check.is_valid(json.loads(text, object_pairs_hook=one_each))
+        except ValueError:
+            return False
+
+    return accepts
+
+
+def needs(tokens: list[str], accepts: Callable[[str], bool], begins: str) -> dict[str, int]:
+    """The fewest tokens from each prefix to an accepted text, among texts of up to MOST tokens."""
+    found: dict[str, int] = {}
+    known: dict[str, bool] = {}
+    for count in range(MOST + 1):
+        for text in product(tokens, repeat=count):
+            whole = "".join(text)
+            if whole not in known:
+                known[whole] = whole.startswith(begins) and accepts(whole)
+            for read in range(count + 1) if known[whole] else ():
+                prefix = "".join(text[:read])
+                found[prefix] = min(found.get(prefix, count), count - read)
+    return found
+
+
+def states(constraint: CompiledConstraint, tokens: list[str]) -> Iterator[tuple[int, str, Any]]:
+    """The states after up to two tokens, with their texts."""
+    todo = [("", constraint.start())]
+    for count in range(3):
+        yield from ((count, text, state) for text, state in todo)
+        todo = [
+            (text + tokens[token], constraint.advance(state, token))
+            for text, state in todo
+            for token in unpack(constraint.mask(state)).tolist()
+            if token < len(tokens)
+        ]
+
+
+def check(source: Any, tokens: list[str], accepts: Callable[[str], bool], begins: str = "") -> None:
+    end = len(tokens)
+    vocabulary = gw.Vocabulary([*map(str.encode, tokens), b"<eos>"], {end})
+    constraint, needed = gw.compile(source, vocabulary), needs(tokens, accepts, begins)
+    for read, text, state in states(constraint, tokens):
+        distance = constraint.distance(state)
+        mask = {*unpack(constraint.mask(state)).tolist()}
+        assert (distance == 0) == accepts(text) == constraint.accepts(state)
+        after = [constraint.distance(constraint.advance(state, token)) for token in mask - {end}]
+        assert distance == 0 or min(after) < distance
+        for left in range(MOST - read + 1):  # beyond, longer texts would have to be listed
+            assert constraint.fits(state, left) == (distance <= left)
+            if left < distance:
+                with pytest.raises(gw.LimitError):
+                    constraint.mask_within(state, left)
+                continue
+            assert needed.get(text, inf) <= left
+            within = {*unpack(constraint.mask_within(state, left)).tolist()}
+            assert within
+            assert within <= mask
+            for token in within - {end}:
+                assert needed.get(text + tokens[token], inf) < left
+
+
+@pytest.fixture(params=[False, True], ids=["exactly", "briefly"])
+def briefly(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if request.param:
+        monkeypatch.setattr(least, "_WORK", 1)
+        monkeypatch.setattr(json_members_least, "_IN_ORDER", 1)
+
+
+@pytest.mark.usefixtures("briefly")
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_a_mask_within_a_budget_of_a_pattern_leaves_enough(pattern: str) -> None:
+    check(gw.Regex(pattern), LETTERS, lambda text: bool(re.fullmatch(pattern, text)))
+
+
+@pytest.mark.usefixtures("briefly")
+@pytest.mark.parametrize("schema", OBJECTS)
+def test_a_mask_within_a_budget_of_an_object_leaves_enough(schema: dict[str, Any]) -> None:
+    schema = {"type": "object", **schema}
+    source = gw.JsonSchema(schema, whitespace="compact", spelling="plain")
+    check(source, PIECES, is_object(schema), "{")
+
+
+# Where something is looked ahead for, a token for each state tells which leave room for an end.
+
+GROUPED_MORE = [
+    "if", "then", "end", "1+", "(1", "))", "((", "+a", " a", "ab", "\n ", "\n", "a:", ")\n", "=1",
+]  # fmt: skip
+LOOKED_TOKENS = [*BYTES, *(text.encode() for text in GROUPED_MORE), b"<eos>"]
+LOOKED = gw.Vocabulary(LOOKED_TOKENS, {len(LOOKED_TOKENS) - 1})
+SOURCES = {
+    "sums": gw.Lark(
+        'start: sum\nsum: sum "+" item | item\nitem: NAME | "(" sum ")"\n'
+        "NAME: /(?!if)[a-z]{1,3}(?![a-z])/\n"
+    ),
+    "conditions": gw.Lark(
+        'start: "if" NAME "then" start "end" | NAME\n'
+        'NAME: /(?!if\\b|then\\b|end\\b)[a-z]+/\n%ignore " "'
+    ),
+    "brackets": gw.Lark('start: "(" start ")" | "[" start start "]" | NAME\nNAME: /[ab](?!c)/'),
+    "words": gw.Regex(r"(?:(?!abc)\w)*(?=end)end;(?:(?!xx)[a-z])*"),
+    "json": gw.Lark('start: "(" value ")" (?=";") ";"\nvalue: %json {"type": "array"}'.replace(
+        ' (?=";") ";"', " STOP\nSTOP: /;(?!;)/"
+    )),
+}  # fmt: skip
+
+
+def _walk(constraint: CompiledConstraint, dice: random.Random, steps: int) -> list[DecodeState]:
+    """States along a text by chance, whose tokens are of several bytes as often as of one."""
+    states = [constraint.start()]
+    while len(states) < steps and not states[-1].ended:
+        allowed = unpack(constraint.mask(states[-1])).tolist()
+        longer = [token for token in allowed if token >= len(BYTES)]
+        token = dice.choice(longer if longer and dice.random() < 0.5 else allowed)
+        states.append(constraint.advance(states[-1], token))
+    return states
+
+
+def _plainly(constraint: CompiledConstraint) -> Closing:
+    """What asks the plain engine about every byte."""
+    plain = Closing(
+        constraint._machine, constraint._states, constraint._rows, LOOKED, constraint._graph
+    )
+    plain._grouping = None
+    return plain
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_a_mask_within_a_budget_is_that_of_the_plain_engine(name: str) -> None:
+    constraint, dice = gw.compile(SOURCES[name], LOOKED), random.Random(name)
+    plain, narrower = _plainly(constraint), 0
+    for _ in range(6):
+        for state in _walk(constraint, dice, 12):
+            if state.ended:
+                continue
+            needed = constraint.distance(state)
+            for left in range(needed, needed + 4):
+                row = constraint.mask_within(state, left)
+                assert row.tolist() == plain.row(state, left).tolist(), (name, left)
+                narrower += row.tolist() != constraint.mask(state).tolist()
+    assert narrower > 10
+
+
+@pytest.mark.parametrize("name", SOURCES)
+@pytest.mark.parametrize("more", [0, 1, 3, 10])
+def test_texts_end_within_their_budget(name: str, more: int) -> None:
+    constraint = gw.compile(SOURCES[name], LOOKED)
+    most = constraint.distance(constraint.start()) + more
+    requests = [
+        Request((n,), constraint, gw.Sampling(seed=n, temperature=1.0, max_new_tokens=most))
+        for n in range(4)
+    ]
+    for done in generate(FakeModel.random(LOOKED, seed=more), requests):
+        assert done.finish_reason in {"stop", "length"}
+        assert len(done.tokens) <= most
+        assert constraint.matches(done.text)
+
+
+@pytest.mark.untraced
+def test_python_lark_is_brought_to_its_end() -> None:
+    constraint = gw.compile(gw.Lark.open(python_lark(), start="file_input"), LOOKED)
+    requests = [
+        Request((n,), constraint, gw.Sampling(seed=n, temperature=1.0, max_new_tokens=8))
+        for n in range(3)
+    ]
+    for done in generate(FakeModel.random(LOOKED, seed=1), requests):
+        assert done.finish_reason in {"stop", "length"}
+        assert constraint.matches(done.text)
+
+
+# The fewest tokens, against trying everything.
+
+words = st.lists(st.sampled_from(b"ab"), min_size=1, max_size=3).map(bytes)
+
+
+@given(st.lists(words, min_size=1, max_size=5), st.lists(st.sampled_from(b"ab"), max_size=7))
+def test_it_is_the_least_number_of_rounds(tokens, letters):
+    text = bytes(letters)
+    reached, rounds = {b""}, 0
+    while text not in reached and rounds <= len(text):
+        reached = {r + t for r in reached for t in tokens if text.startswith(r + t)}
+        rounds += 1
+    assert Segmentation(Vocabulary(tokens)).fewest(text) == (rounds if text in reached else None)
+
+
+@given(st.lists(words, min_size=1, max_size=5), st.lists(st.lists(st.sampled_from(b"ab"))))
+def test_texts_one_after_another_are_each_told_as_if_alone(tokens, texts):
+    vocabulary = Vocabulary(tokens)
+    one = Segmentation(vocabulary)
+    for text in map(bytes, texts):
+        assert one.fewest(text) == Segmentation(vocabulary).fewest(text)
+
+
+def test_parts_take_no_fewer_than_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = [b"a", b"b", b",", b"ab", b"a,b", b",a", b"bb"]
+    vocabulary, dice = Vocabulary(words), random.Random(4)
+    texts = [bytes(dice.choices(b"ab,", k=dice.randrange(12))) for _ in range(200)]
+    parted = [Segmentation(vocabulary).in_parts(text) for text in texts]
+    one = Segmentation(vocabulary)
+    assert [one.in_parts(text) for text in texts] == parted
+    monkeypatch.setattr(segmentation, "_PARTS", 3)
+    assert [one.in_parts(text) for text in texts] == parted
+    for text, told in zip(texts, parted, strict=True):
+        whole = Segmentation(vocabulary).fewest(text)
+        assert told is not None
+        assert whole is not None
+        assert whole <= told <= len(text)
+    assert Segmentation(Vocabulary(words[1:])).in_parts(b"b,aa") is None

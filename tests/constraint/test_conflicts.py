@@ -80,18 +80,15 @@ def test_a_search_that_takes_too_long_names_the_two_parts_that_meet() -> None:
         gw.compile(gw.grammar("arithmetic") & brief, BYTES, gw.Budget(fuel=10_000))
 
 
-@pytest.mark.parametrize(
-    ("grammar", "taker", "taken", "mended"),
-    [
-        ('start: "<t>" BODY "</t>"\nBODY: /.+/', "BODY", "'</t>'", "BODY: /.+?(?=<)/"),
-        ('start: BODY "b"\nBODY: /[a-z]+/', "BODY", "'b'", "BODY: /[a-z]+?(?=b)/"),
-        ("start: WORD WORD\nWORD: /[a-z]+/", "WORD", "WORD", None),
-        ('start: part+ "."\npart: TEXT ";"\nTEXT: /[^.]+/', "TEXT", "';'", "TEXT: /[^.;]+/"),
-        ('start: A B | B A\n%ignore " "\nA: /[a-z ]+/\nB: /[b-z]+/', "A", "B", None),
-        ('start: x? A x? "b"\nx: "c"\nA: /[a-c]+/', "A", "'b' or 'c'", "A: /a+/"),
-        ('start: "x" A end\nend: "b" end | "c"\nA: /[a-c]+/', "A", "'b' or 'c'", "A: /a+/"),
-    ],
-)
+@pytest.mark.parametrize(("grammar", "taker", "taken", "mended"), [
+    ('start: "<t>" BODY "</t>"\nBODY: /.+/', "BODY", "'</t>'", "BODY: /.+?(?=<)/"),
+    ('start: BODY "b"\nBODY: /[a-z]+/', "BODY", "'b'", "BODY: /[a-z]+?(?=b)/"),
+    ("start: WORD WORD\nWORD: /[a-z]+/", "WORD", "WORD", None),
+    ('start: part+ "."\npart: TEXT ";"\nTEXT: /[^.]+/', "TEXT", "';'", "TEXT: /[^.;]+/"),
+    ('start: A B | B A\n%ignore " "\nA: /[a-z ]+/\nB: /[b-z]+/', "A", "B", None),
+    ('start: x? A x? "b"\nx: "c"\nA: /[a-c]+/', "A", "'b' or 'c'", "A: /a+/"),
+    ('start: "x" A end\nend: "b" end | "c"\nA: /[a-c]+/', "A", "'b' or 'c'", "A: /a+/"),
+])  # fmt: skip
 def test_a_terminal_that_takes_what_has_to_follow_is_named(grammar, taker, taken, mended):
     with pytest.raises(gw.UnsatisfiableError) as caught:
         gw.compile(gw.Lark(grammar), BYTES)

@@ -1,15 +1,19 @@
 """The cursor against replaying from the start."""
 
+import multiprocessing
+import threading
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 import guideway as gw
-from guideway.automaton.token_tries import has, unpack
-from guideway.errors import LimitError, UnsupportedError
+from guideway.automaton.token_tries import unpack
+from guideway.constraint import batch
+from guideway.errors import GuidewayError, LimitError, SourceError, UnsupportedError
 
 TOKENS = [b"a", b"b", b"ab", b"<eos>"]
 VOCABULARY = gw.Vocabulary(TOKENS, {3}, width=40)
@@ -17,85 +21,6 @@ CONSTRAINT = gw.compile(gw.Regex("(ab)*b?"), VOCABULARY)
 
 OTHER = gw.compile(gw.Regex("a{2}b+|b(ab)*"), VOCABULARY)
 TOKEN = st.sampled_from([0, 1, 2, 3, 3, -1, 4, 39, 40, 10**9])
-
-
-def replayed(constraint, tokens):
-    state = constraint.start()
-    for token in tokens:
-        assert not state.ended
-        state = constraint.advance(state, token)
-    return state
-
-
-class Cursors(RuleBasedStateMachine):
-    """Several cursors, as a server or a beam search has them, beside lists of what each took."""
-
-    def __init__(self):
-        super().__init__()
-        self.cursors = [gw.Matcher(CONSTRAINT), gw.Matcher(OTHER)]
-        self.taken = [[], []]
-
-    @rule(which=st.integers(0, 9), token=TOKEN)
-    def accept(self, which, token):
-        matcher, tokens = (
-            self.cursors[which % len(self.cursors)],
-            self.taken[which % len(self.cursors)],
-        )
-        allowed = not matcher.state.ended and has(matcher.constraint.mask(matcher.state), token)
-        assert matcher.accept_token(token) == allowed
-        if allowed:
-            tokens.append(token)
-
-    @rule(which=st.integers(0, 9), tokens=st.integers(-1, 5))
-    def rollback(self, which, tokens):
-        matcher, kept = (
-            self.cursors[which % len(self.cursors)],
-            self.taken[which % len(self.cursors)],
-        )
-        if 0 <= tokens <= len(kept):
-            matcher.rollback(tokens)
-            del kept[len(kept) - tokens :]
-        else:
-            with pytest.raises(LimitError, match="the matcher has accepted"):
-                matcher.rollback(tokens)
-
-    @rule(which=st.integers(0, 9))
-    def fork(self, which):
-        if len(self.cursors) < 6:
-            self.cursors.append(self.cursors[which % len(self.cursors)].fork())
-            self.taken.append([*self.taken[which % len(self.taken)]])
-
-    @rule(which=st.integers(0, 9))
-    def reset(self, which):
-        self.cursors[which % len(self.cursors)].reset()
-        self.taken[which % len(self.taken)].clear()
-
-    @rule(parents=st.lists(st.integers(0, 9), min_size=1, max_size=6))
-    def reorder(self, parents):
-        """What a beam search does between steps."""
-        count = len(self.cursors)
-        self.cursors = [self.cursors[parent % count].fork() for parent in parents]
-        self.taken = [[*self.taken[parent % count]] for parent in parents]
-
-    @invariant()
-    def each_is_a_replay_of_what_it_took(self):
-        for matcher, tokens in zip(self.cursors, self.taken, strict=True):
-            state = replayed(matcher.constraint, tokens)
-            assert matcher.state == state
-            assert matcher.is_terminated() == state.ended
-
-    @invariant()
-    def masks_are_those_of_the_replays(self):
-        rows = [m.constraint.mask(replayed(m.constraint, t)) for m, t in self.both()]
-        bitmask = np.zeros((len(rows), 2), np.int32)
-        gw.fill_bitmask(self.cursors, bitmask)
-        assert (bitmask.view(np.uint32) == rows).all()
-
-    def both(self):
-        return zip(self.cursors, self.taken, strict=True)
-
-
-TestCursors = Cursors.TestCase
 
 
 def test_a_rejected_token_changes_nothing():
@@ -107,41 +32,16 @@ def test_a_rejected_token_changes_nothing():
     assert matcher.state is before
 
 
-@pytest.mark.parametrize(
-    "bitmask",
-    [
-        np.zeros((2, 2), np.int32),
-        np.zeros((2, 2), np.uint32),
-        torch.zeros((2, 2), dtype=torch.int32),
-    ],
-)
+@pytest.mark.parametrize("bitmask", [
+    np.zeros((2, 2), np.int32),
+    np.zeros((2, 2), np.uint32),
+    torch.zeros((2, 2), dtype=torch.int32),
+])  # fmt: skip
 def test_the_mask_is_written_into_one_row(bitmask):
     matcher = gw.Matcher(CONSTRAINT)
     matcher.fill_next_token_bitmask(bitmask, 1)
     assert not bitmask[0].any()
     assert unpack(np.asarray(bitmask[1]).view(np.uint32)).tolist() == [0, 1, 2, 3]
-
-
-@pytest.mark.parametrize(
-    "bitmask",
-    [np.zeros((1, 3), np.int32), np.zeros((1, 2), np.int64), np.zeros((1, 2), np.float32)],
-)
-def test_a_bitmask_of_another_shape_or_type_is_refused(bitmask):
-    with pytest.raises(UnsupportedError, match=r"must be int32\[2\]"):
-        gw.Matcher(CONSTRAINT).fill_next_token_bitmask(bitmask)
-
-
-@pytest.mark.parametrize("row", [2, -3])
-def test_a_row_that_the_bitmask_does_not_have_is_refused(row):
-    with pytest.raises(LimitError, match=rf"a bitmask of 2 rows has no row {row}"):
-        gw.Matcher(CONSTRAINT).fill_next_token_bitmask(np.zeros((2, 2), np.int32), row)
-
-
-def test_a_bitmask_on_another_device_is_refused_by_name():
-    with pytest.raises(UnsupportedError, match="meta"):
-        gw.Matcher(CONSTRAINT).fill_next_token_bitmask(
-            torch.zeros((1, 2), dtype=torch.int32, device="meta")
-        )
 
 
 def test_without_end_ids_a_text_that_cannot_go_on_is_terminated():
@@ -247,3 +147,238 @@ def test_thoughts_are_free_up_to_the_id_that_ends_them():
     assert matcher.validate_tokens([3]) == 0  # the text does not end within the thoughts
     assert matcher.accept_tokens([0, 0, 2])
     assert matcher.validate_tokens([1]) == 0
+
+
+# A batch is filled like one row after another, however many threads help.
+
+BATCH_TOKENS = [b"a", b"b", b"ab", b"c", b"<eos>"]
+BATCH_VOCABULARY = gw.Vocabulary(BATCH_TOKENS, {4}, width=40)
+CONSTRAINTS = [gw.compile(gw.Regex(p), BATCH_VOCABULARY) for p in ("(ab)*b?", "a+c", "[abc]*", "c")]
+
+
+def matchers_after(texts: Sequence[tuple[int, list[int]]]) -> list[gw.Matcher]:
+    made: list[gw.Matcher] = []
+    for number, tokens in texts:
+        matcher = gw.Matcher(CONSTRAINTS[number])
+        for token in tokens:
+            matcher.accept_token(token)
+        made.append(matcher)
+    return made
+
+
+def one_by_one(matchers: Sequence[gw.Matcher | None]) -> np.ndarray:
+    expected = np.full((len(matchers), 2), -1, np.int32)
+    for row, matcher in enumerate(matchers):
+        if matcher is not None:
+            matcher.fill_next_token_bitmask(expected, row)
+    return expected
+
+
+TEXTS = st.lists(st.tuples(st.integers(0, 3), st.lists(st.integers(0, 4), max_size=4)), max_size=9)
+
+
+@given(TEXTS, st.sampled_from([0.0, 10.0]), st.sampled_from([None, 1, 3]), st.booleans(), st.data())
+def test_a_batch_is_its_rows(texts, alone: float, threads: int | None, late: bool, data) -> None:
+    matchers: list[gw.Matcher | None] = data.draw(st.permutations([*matchers_after(texts), None]))
+    for constraint in CONSTRAINTS[: data.draw(st.integers(0, 4))]:
+        constraint.forget()
+    for bitmask in (
+        np.zeros((len(matchers), 2), np.int32),
+        np.zeros((len(matchers), 2), np.uint32),
+        torch.zeros((len(matchers), 2), dtype=torch.int32),
+    ):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(batch, "ALONE", alone)
+            assert gw.fill_bitmask(matchers, bitmask, threads, 60 if late else None) == []
+        assert (np.asarray(bitmask).view(np.int32) == one_by_one(matchers)).all()
+
+
+def test_rows_behind_the_last_matcher_stay_as_they_are() -> None:
+    bitmask = np.full((3, 2), 7, np.int32)
+    gw.fill_bitmask([gw.Matcher(CONSTRAINTS[3])], bitmask)
+    assert bitmask.tolist() == [[8, 0], [7, 7], [7, 7]]
+
+
+class Slow:
+    """A constraint whose masks take until others have begun theirs."""
+
+    vocabulary = BATCH_VOCABULARY
+
+    def __init__(self, meeting: threading.Barrier) -> None:
+        self._meeting = meeting
+
+    def start(self) -> int:
+        return 0
+
+    def mask(self, state: int) -> np.ndarray:
+        self._meeting.wait(timeout=10)
+        return np.array([state + 1, 0], np.uint32)
+
+
+def test_constraints_that_take_long_are_served_at_the_same_time(monkeypatch) -> None:
+    monkeypatch.setattr(batch, "ALONE", 0.0)
+    monkeypatch.setattr(batch, "_cores", lambda: 3)
+    monkeypatch.setattr(batch, "_pools", {})
+    meeting = threading.Barrier(2)
+    first = gw.Matcher(CONSTRAINTS[3])  # done by the caller's thread before it calls for help
+    matchers = [first, *(gw.Matcher(Slow(meeting)) for _ in range(2))]
+    bitmask = np.zeros((3, 2), np.int32)
+    gw.fill_bitmask(matchers, bitmask)
+    assert bitmask.tolist() == [[8, 0], [1, 0], [1, 0]]
+
+
+class Broken(Slow):
+    def mask(self, state: int) -> np.ndarray:
+        if threading.current_thread() is not threading.main_thread():
+            self._meeting.wait(timeout=10)
+            raise GuidewayError("no mask")
+        return super().mask(state)
+
+
+def test_what_fails_in_another_thread_is_raised_here(monkeypatch) -> None:
+    monkeypatch.setattr(batch, "ALONE", 0.0)
+    monkeypatch.setattr(batch, "_cores", lambda: 2)
+    meeting = threading.Barrier(2)
+    first = gw.Matcher(CONSTRAINTS[3])
+    matchers = [first, *(gw.Matcher(Broken(meeting)) for _ in range(2))]
+    with pytest.raises(GuidewayError, match="no mask"):
+        gw.fill_bitmask(matchers, np.zeros((3, 2), np.int32))
+
+
+class Held(Slow):
+    """A constraint whose masks wait until they are released."""
+
+    def __init__(self) -> None:
+        self.released, self.times = threading.Event(), 0
+
+    def mask(self, state: int) -> np.ndarray:
+        self.times += 1
+        assert self.released.wait(timeout=10)
+        return np.array([6, 0], np.uint32)
+
+
+@pytest.mark.parametrize("threads", [None, 1])
+def test_late_rows_are_reported_and_others_are_not_held_up(monkeypatch, threads) -> None:
+    monkeypatch.setattr(batch, "_pools", {})
+    held = [Held(), Held()]
+    slow = [gw.Matcher(one) for one in held]
+    matchers = [slow[0], slow[0].fork(), slow[1], *matchers_after([(0, []), (1, [0])])]
+    expected = one_by_one([None, None, None, *matchers[3:]])[3:]
+    bitmask = np.full((5, 2), -1, np.int32)
+    CONSTRAINTS[1].forget()
+    while gw.fill_bitmask(matchers, bitmask, threads, 0.01) != [0, 1, 2]:
+        pass
+    assert not bitmask[:3].any()  # no token is allowed
+    assert (bitmask[3:] == expected).all()
+    assert gw.fill_bitmask(matchers, bitmask, threads, 0) == [0, 1, 2]
+    held[0].released.set()
+    assert gw.fill_bitmask(matchers[:2], bitmask, threads) == []
+    assert bitmask[:2].tolist() == [[6, 0], [6, 0]]
+    assert gw.fill_bitmask(matchers, bitmask, threads, 0)[-1] == 2
+    held[1].released.set()
+    slow[1].fill_next_token_bitmask(bitmask, 2)  # waits
+    assert bitmask[2].tolist() == [6, 0]
+    assert held[1].times == 2  # beside the loop once, and here
+
+
+def test_a_slow_row_holds_up_new_states_of_its_own_constraint_only(monkeypatch) -> None:
+    """Known masks and transitions need no lock, and other constraints have their own."""
+    monkeypatch.setattr(batch, "_pools", {})
+    constraint = gw.compile(gw.Regex("(ab)*c?"), BATCH_VOCABULARY)
+    known, new, other = gw.Matcher(constraint), gw.Matcher(constraint), gw.Matcher(CONSTRAINTS[1])
+    assert new.accept_token(0)
+    one_by_one([known])
+    CONSTRAINTS[1].forget()
+    held, released = threading.Event(), threading.Event()
+
+    def slow() -> None:  # a mask that takes long
+        with constraint._states.lock:
+            held.set()
+            assert released.wait(timeout=10)
+
+    thread = threading.Thread(target=slow)
+    thread.start()
+    assert held.wait(timeout=10)
+    bitmask = np.zeros((3, 2), np.int32)
+    try:
+        while 2 in (late := gw.fill_bitmask([known, new, other], bitmask, deadline=0.01)):
+            pass
+        moved = known.accept_token(0)  # a known transition
+    finally:
+        released.set()
+        thread.join()
+    assert late == [1]
+    assert moved
+    known.rollback(1)
+    assert gw.fill_bitmask([known, new, other], bitmask) == []
+    assert (bitmask == one_by_one([known, new, other])).all()
+
+
+def test_a_row_that_fails_after_the_deadline_is_raised_when_it_is_asked_for(monkeypatch) -> None:
+    class Failing(Held):
+        def mask(self, state: int) -> np.ndarray:
+            super().mask(state)
+            raise GuidewayError("no mask")
+
+    held = Failing()
+    matchers, bitmask = [gw.Matcher(held)], np.zeros((1, 2), np.int32)
+    assert gw.fill_bitmask(matchers, bitmask, deadline=0.0) == [0]
+    held.released.set()
+    with pytest.raises(GuidewayError, match="no mask"):
+        gw.fill_bitmask(matchers, bitmask)
+
+
+@pytest.mark.parametrize("given", [{"threads": 0}, {"threads": 1.5}, {"deadline": -1.0}])
+def test_wrong_threads_and_deadlines_are_refused(given) -> None:
+    with pytest.raises(SourceError, match="must be"):
+        gw.fill_bitmask([], np.zeros((1, 2), np.int32), **given)
+
+
+@pytest.mark.parametrize(
+    "bitmask",
+    [np.zeros((1, 2), np.int64), np.zeros((1, 2), np.float32), np.zeros(2, np.int32)],
+)
+def test_a_bitmask_of_another_type_or_shape_is_refused(bitmask) -> None:
+    with pytest.raises(UnsupportedError, match=r"a bitmask must be int32\[batch, words\], not"):
+        gw.fill_bitmask([], bitmask)
+
+
+def test_a_bitmask_for_another_width_is_refused() -> None:
+    with pytest.raises(
+        UnsupportedError, match="has 3 words; for a vocabulary of width 40 it must have 2"
+    ):
+        gw.fill_bitmask([gw.Matcher(CONSTRAINTS[0])], np.zeros((1, 3), np.int32))
+
+
+def test_a_bitmask_on_another_device_is_refused() -> None:
+    with pytest.raises(UnsupportedError, match="meta"):
+        gw.fill_bitmask([], torch.zeros((1, 2), dtype=torch.int32, device="meta"))
+
+
+def test_a_bitmask_with_too_few_rows_is_refused() -> None:
+    with pytest.raises(LimitError, match="1 rows is too small for 2 matchers") as caught:
+        gw.fill_bitmask([None, None], np.zeros((1, 2), np.int32))
+    assert (caught.value.given, caught.value.needed) == (1, 2)
+
+
+def _in_a_child(answers) -> None:
+    bitmask = np.zeros((2, 2), np.int32)
+    gw.fill_bitmask(matchers_after([(0, []), (1, [])]), bitmask)
+    answers.put(bitmask.tolist())
+
+
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_forked_process_has_threads_of_its_own(monkeypatch) -> None:
+    if "fork" not in multiprocessing.get_all_start_methods():
+        return
+    monkeypatch.setattr(batch, "ALONE", 0.0)
+    matchers = matchers_after([(0, []), (1, [])])
+    here = np.zeros((2, 2), np.int32)
+    gw.fill_bitmask(matchers, here)  # the parent has threads now
+    context = multiprocessing.get_context("fork")
+    answers = context.SimpleQueue()
+    child = context.Process(target=_in_a_child, args=(answers,))
+    child.start()
+    child.join(20)
+    assert not child.is_alive()
+    assert answers.get() == here.tolist()

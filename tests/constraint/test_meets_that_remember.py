@@ -148,16 +148,10 @@ def test_the_same_of_many_more():
         check(seed)
 
 
-@pytest.mark.parametrize(
-    "pattern",
-    [
-        r'\{"a":1,"a":2\}',
-        r'\{"[ab]":1,"[ab]":2,"[ab]":3\}',
-        r"\[1,1\]",
-        r"\[[12],[12],[12]\]",
-        r'\{"x":\{"a":1,"a":1\}\}',
-    ],
-)
+@pytest.mark.parametrize("pattern", [
+    r'\{"a":1,"a":2\}', r'\{"[ab]":1,"[ab]":2,"[ab]":3\}', r"\[1,1\]", r"\[[12],[12],[12]\]",
+    r'\{"x":\{"a":1,"a":1\}\}',
+])  # fmt: skip
 def test_what_can_only_come_twice_is_refused(pattern):
     objects = gw.JsonSchema({"uniqueItems": True})
     with pytest.raises(gw.UnsatisfiableError, match="no text is in both"):

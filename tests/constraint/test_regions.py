@@ -51,15 +51,12 @@ def test_free_text_ends_with_the_first_stop(stops):
 LONG = "ab" * 20
 
 
-@pytest.mark.parametrize(
-    ("stop", "other"),
-    [
-        (LONG + "c", None),
-        (gw.Choice([LONG + "c", LONG]), None),
-        (LONG, gw.Choice(["cc", LONG + "c"])),
-        (LONG, gw.Regex("cc")),
-    ],
-)
+@pytest.mark.parametrize(("stop", "other"), [
+    (LONG + "c", None),
+    (gw.Choice([LONG + "c", LONG]), None),
+    (LONG, gw.Choice(["cc", LONG + "c"])),
+    (LONG, gw.Regex("cc")),
+])  # fmt: skip
 def test_a_long_stop_that_overlaps_with_itself_stops_at_once(stop, other):
     constraint = gw.compile(gw.until(stop, other) if other else gw.until(stop), BYTES)
     shorter = stop.options[-1] if isinstance(stop, gw.Choice) else stop

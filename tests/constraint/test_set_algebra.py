@@ -1,18 +1,25 @@
 """Meets and differences of what nests: recognisers in plain Python are the oracle."""
 
+import itertools
+import random
 import re
 from collections.abc import Callable
 from itertools import product
-from typing import Any
+from typing import Any, TypeAlias
 
+import interegular
+import lark
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import guideway as gw
 from guideway.automaton.token_tries import unpack
+from guideway.constraint.compiled import CompiledConstraint
 from guideway.constraint.lowering import lower_source
+from guideway.errors import GuidewayError, LimitError, UnsatisfiableError
 from guideway.language.derivative import Derivatives
 from guideway.language.expr import (
-    ANYTHING,
     EMPTY,
     alt,
     both,
@@ -20,12 +27,13 @@ from guideway.language.expr import (
     literal,
     optional,
     repeat,
-    stop,
 )
 from guideway.language.finite_languages import Decisions
 from guideway.language.nodes import Expr, Rule
-from guideway.language.set_algebra import looking, solid
+from guideway.language.set_algebra import solid
 from guideway.sources.sources import Source
+from lark_samples import ERRORS, Blocks, OutOfFuelError, accepted, by_chance, parsed, short_strings
+from regex_samples import oracle, reader, trees
 
 WORDS = ["".join(w) for n in range(7) for w in product("(x)", repeat=n)]
 BALANCED = gw.Gbnf('root ::= ("(" root ")" | "x" root)?')
@@ -133,15 +141,12 @@ def test_masks_allow_what_can_go_on_and_nothing_else(source: Source) -> None:
     walk(constraint.start(), "")
 
 
-@pytest.mark.parametrize(
-    ("source", "feature"),
-    [
-        (NEST & BALANCED, "& of Gbnf"),
-        (gw.Regex("[x()]*") - NEST, "- or ~ of Gbnf"),
-        (~NEST, "- or ~ of Gbnf"),
-        (NEST & gw.JsonSchema({"type": "array"}), "& of Gbnf"),
-    ],
-)
+@pytest.mark.parametrize(("source", "feature"), [
+    (NEST & BALANCED, "& of Gbnf"),
+    (gw.Regex("[x()]*") - NEST, "- or ~ of Gbnf"),
+    (~NEST, "- or ~ of Gbnf"),
+    (NEST & gw.JsonSchema({"type": "array"}), "& of Gbnf"),
+])  # fmt: skip
 def test_what_cannot_be_decided_is_refused_by_name(source: Source, feature: str) -> None:
     with pytest.raises(gw.UnsupportedError, match=r"nests? without end") as error:
         gw.compile(source, BYTES)
@@ -165,25 +170,15 @@ PIPE, ONE, TWO, FIVE = (
 )
 
 
-@pytest.mark.parametrize(
-    ("source", "pairs"),
-    [
-        ((ONE | gw.Regex(r"\[[0-9]\]")) & TWO, [(ONE, TWO), (gw.Regex(r"\[[0-9]\]"), TWO)]),
-        (
-            (ONE & TWO | gw.Choice(["[[5]]", "[[4]]"])) & FIVE,
-            [(ONE, TWO), (gw.Choice(["[[5]]", "[[4]]"]), FIVE)],
-        ),
-        ((ONE | TWO) & (FIVE | gw.Choice(["[]"])), [(ONE, FIVE), (TWO, FIVE)]),
-        (
-            gw.Choice(["[5]", "[|]", "[[|]]", "[4,5]"]) - (PIPE | TWO),
-            [(gw.Choice(["[4,5]"]), FIVE)],
-        ),
-        (
-            gw.Choice(["[5]", "[4]", "[5,5]", "|"]) - (ONE & TWO),
-            [(gw.Choice(["[4]", "[5,5]"]), FIVE), (gw.Choice(["|"]), PIPE)],
-        ),
-    ],
-)
+@pytest.mark.parametrize(("source", "pairs"), [
+    ((ONE | gw.Regex(r"\[[0-9]\]")) & TWO, [(ONE, TWO), (gw.Regex(r"\[[0-9]\]"), TWO)]),
+    ((ONE & TWO | gw.Choice(["[[5]]", "[[4]]"])) & FIVE,
+     [(ONE, TWO), (gw.Choice(["[[5]]", "[[4]]"]), FIVE)]),
+    ((ONE | TWO) & (FIVE | gw.Choice(["[]"])), [(ONE, FIVE), (TWO, FIVE)]),
+    (gw.Choice(["[5]", "[|]", "[[|]]", "[4,5]"]) - (PIPE | TWO), [(gw.Choice(["[4,5]"]), FIVE)]),
+    (gw.Choice(["[5]", "[4]", "[5,5]", "|"]) - (ONE & TWO),
+     [(gw.Choice(["[4]", "[5,5]"]), FIVE), (gw.Choice(["|"]), PIPE)]),
+])  # fmt: skip
 def test_alternatives_that_nest_meet_one_by_one(source, pairs):
     found = Derivatives(lower_source(source, Decisions()))
     each = [[Derivatives(lower_source(one, Decisions())) for one in pair] for pair in pairs]
@@ -211,20 +206,6 @@ def test_alternatives_are_refused_where_one_is_and_where_they_are_too_many():
     assert lower_source((ONE | TWO) & gw.JsonSchema({"type": "object"}), Decisions()) is EMPTY
 
 
-def test_without_a_search_what_nests_still_meets_what_is_regular():
-    expr = lower_source(NEST & gw.Regex("x+"))
-    machine = Derivatives(expr)
-    assert machine.shortest(expr) == b"x"
-    assert lower_source(~~gw.Regex("x")) is lower_source(gw.Regex("x"))
-    assert lower_source(gw.Text() & NEST) is not lower_source(NEST)
-
-
-def test_a_mark_alone_is_nothing_but_the_empty_text():
-    assert solid(stop(0)) is EMPTY
-    assert solid(A) is A
-    assert looking(A, ANYTHING) is A
-
-
 def rule() -> Expr:
     found = Rule("a+")
     found.define(alt(literal("a"), concat(literal("a"), found)))
@@ -234,18 +215,15 @@ def rule() -> Expr:
 A = rule()
 
 
-@pytest.mark.parametrize(
-    "expr",
-    [
-        A,
-        optional(A),
-        concat(optional(A), optional(concat(literal("b"), A))),
-        repeat(optional(A), 0, 2),
-        repeat(concat(A, literal("b"))),
-        concat(repeat(literal("b")), optional(A)),
-        alt(repeat(concat(A, literal("b"))), both(literal("ab"), repeat(literal("ab")))),
-    ],
-)
+@pytest.mark.parametrize("expr", [
+    A,
+    optional(A),
+    concat(optional(A), optional(concat(literal("b"), A))),
+    repeat(optional(A), 0, 2),
+    repeat(concat(A, literal("b"))),
+    concat(repeat(literal("b")), optional(A)),
+    alt(repeat(concat(A, literal("b"))), both(literal("ab"), repeat(literal("ab")))),
+])  # fmt: skip
 def test_all_but_the_empty_text_is_all_but_the_empty_text(expr: Expr) -> None:
     decisions, without = Decisions(), solid(expr)
     assert not without.nullable
@@ -254,13 +232,308 @@ def test_all_but_the_empty_text_is_all_but_the_empty_text(expr: Expr) -> None:
         assert decisions.contains(without, word.encode()) == expected, word
 
 
-def test_what_is_taken_from_far_counts_is_no_search() -> None:
-    source = gw.Regex("(?s:.){8000,}") - gw.Regex("abc|d|é{8001}")
-    made = gw.compile(source, BYTES, gw.Budget.untrusted())
-    assert [made.matches(text) for text in ("d", "é" * 8000, "é" * 8001)] == [False, True, False]
-
-
 def test_what_is_taken_from_special_tokens_leaves_texts() -> None:
     vocabulary = gw.Vocabulary([b"a", b"b", b"<s>"], special={"<s>": 2})
     made = gw.compile((gw.special("<s>") | "a") - gw.Regex("b"), vocabulary)
     assert made.mask(made.start()).tolist() == [1]
+
+
+# Sources combine like sets; `re` is the oracle for each of them, and for the shortest witness.
+
+ALGEBRA_WORDS = ["".join(word) for size in range(5) for word in product("ab\n", repeat=size)]
+SIMPLE = trees(["a", "b", "ab", "[ab]", ".", "", r"\n", "^", "$", "a{2}"], 5)
+PLAIN = trees(["a", "b", "ab", "[ab]", "a{2}", "(?:aab){1,3}", "[^a]"], 5)
+ALPHABET = interegular.fsm.Alphabet.from_groups("a", "b", {interegular.fsm.anything_else})
+
+
+@pytest.mark.untraced
+@given(SIMPLE, SIMPLE, st.sampled_from("&|-~"))
+def test_operators_are_those_of_sets(left: str, right: str, operator: str) -> None:
+    a, b = gw.Regex(left), gw.Regex(right)
+    combined = {"&": a & b, "|": a | b, "-": a - b, "~": ~a & ~b}[operator]
+    first, second = oracle(left), oracle(right)
+    accepts = reader(lower_source(combined))
+    belonging: list[str] = []
+    for text in ALGEBRA_WORDS:
+        here, there = bool(first.fullmatch(text)), bool(second.fullmatch(text))
+        expected = {
+            "&": here and there,
+            "|": here or there,
+            "-": here and not there,
+            "~": not here and not there,
+        }[operator]
+        assert accepts(text) == expected, text
+        belonging += [text] if expected else []
+    machine = Derivatives(lower_source(combined & gw.Regex(r"[ab\n]*")))
+    if belonging:
+        assert machine.shortest(machine.start()).decode() == min(belonging, key=in_order)
+
+
+@given(PLAIN, PLAIN)
+def test_whole_languages_meet_and_hold_each_other_as_automata_say(left: str, right: str) -> None:
+    # Words of a few characters cannot say that of languages with long ones.
+    one, other = (interegular.parse_pattern(text).to_fsm(ALPHABET) for text in (left, right))
+    a, b = gw.Regex(left), gw.Regex(right)
+    for source, empty in (
+        (a & b, one.isdisjoint(other)),
+        (a - b, one.issubset(other)),
+        (b - a, other.issubset(one)),
+    ):
+        machine = Derivatives(lower_source(source))
+        assert machine.alive(machine.start()) != empty
+
+
+def in_order(text: str) -> tuple[int, bytes]:
+    return len(text.encode()), text.encode()
+
+
+@pytest.mark.parametrize(("left", "right", "witness"), [
+    ("[ab]*", "a*", "b"),
+    ("(a|b)*a", "(b*a)+", None),
+    ("(?!.*ab)[ab]*", "b*a*", None),
+    (r"\w+", r"[a-z]+", "0"),
+    (r"(?:a{2}){1,3}", "a{2,6}", None),
+    ("a{2,6}", r"(?:a{2}){1,3}", "aaa"),
+])  # fmt: skip
+def test_what_is_in_one_and_not_in_the_other_has_a_shortest_witness(
+    left: str, right: str, witness: str | None
+) -> None:
+    expr = lower_source(gw.Regex(left) - gw.Regex(right))
+    machine = Derivatives(expr)
+    assert machine.alive(expr) == (witness is not None)
+    if witness is not None:
+        assert machine.shortest(expr).decode() == witness
+
+
+# Grammars that meet regexes accept what both accept: Lark and `re` are the oracles.
+
+MEETINGS = (
+    "a*", "[^b]*", "(?!.*c).*", ".*ab.*", ".{1,3}", "(..)*", "a.*", ".*c", ".{2,4}", "[^a]*c?",
+    "(?!.*aa).*",
+)  # fmt: skip
+
+
+@pytest.mark.untraced
+@pytest.mark.parametrize("seed", range(150))
+def test_small_grammars_meet_regexes_as_lark_and_re_say(seed: int) -> None:
+    text, dice = by_chance(seed), random.Random(seed)
+    try:
+        parser = lark.Lark(text, parser="lalr", lexer="contextual")
+        gw.compile(gw.Lark(text), gw.Vocabulary([bytes([b]) for b in range(256)]))
+    except (*ERRORS, GuidewayError):
+        return
+    known = parsed(parser, "abc", 6)
+    for regex in dice.sample(MEETINGS, 3):
+        for source, wanted in (
+            (gw.Lark(text) & gw.Regex(regex), True),
+            (gw.Lark(text) - gw.Regex(regex), False),
+        ):
+            expected = {t for t in known if (re.fullmatch(regex, t) is not None) is wanted}
+            try:
+                found = accepted(lower_source(source), "abc", 6)
+            except OutOfFuelError:
+                continue
+            assert found == expected, (text, regex, wanted)
+
+
+INDENTED = """
+    start: x+
+    x: "a" _NL | "b" ":" _NL _IN x+ _OUT | "(" "a"* ")" _NL
+    _NL: /(\\r?\\n[ ]*|#)+/
+    LPAR: "("
+    RPAR: ")"
+    %declare _IN _OUT
+"""
+
+
+@pytest.mark.parametrize("regex", ["[^\n]*\n", "(?s)[^a]*", "(?s)(?!.*b:\n a).*", "[^ ]*", "a?b?"])
+@pytest.mark.parametrize("denied", [False, True])
+def test_indented_lines_meet_regexes(regex: str, denied: bool) -> None:
+    grammar = gw.Lark(INDENTED, postlex=Blocks())
+    parser = lark.Lark(INDENTED, parser="lalr", postlex=Blocks())
+    known = parsed(parser, "ab:\n ", 6) | parsed(parser, "(a)\n#", 5)
+    expected = {t for t in known if (re.fullmatch(regex, t) is None) is denied}
+    source = grammar - gw.Regex(regex) if denied else grammar & gw.Regex(regex)
+    expr = lower_source(source)
+    assert accepted(expr, "ab:\n ", 6) | accepted(expr, "(a)\n#", 5) == expected
+
+
+def test_all_short_strings_are_told_apart() -> None:
+    """The law above holds of words that are read one byte at a time, here of the words."""
+    source = gw.Lark('start: "a" start "b" | /c+/\n%ignore " "') - gw.Regex(".* c.*")
+    byte = gw.Vocabulary([bytes([b]) for b in range(256)])
+    constraint = gw.compile(source, byte)
+    parser = lark.Lark('start: "a" start "b" | /c+/\n%ignore " "', parser="lalr")
+    known = parsed(parser, "abc ", 6)
+    for text in short_strings("abc ", 6):
+        assert constraint.matches(text) == (text in known and " c" not in text)
+
+
+def test_what_is_compared_is_paid_for() -> None:
+    schemas = {"type": "array", "items": {"type": "integer"}}, {"not": {"type": "integer"}}
+    numbers, others = (gw.JsonSchema(schema, whitespace="compact") for schema in schemas)
+    with pytest.raises(LimitError, match="compiling takes more than 400000 parts"):
+        gw.compile(
+            (numbers + "x") & others,
+            gw.Vocabulary([bytes((b,)) for b in range(256)]),
+            gw.Budget.untrusted(),
+        )
+
+
+# Shipped grammars that meet regexes: refused by name when compiled, or read to any length.
+
+GRAMMARS = (
+    "arithmetic", "json", "json_lines", "graphql", "lark", "mermaid", "regex", "sql", "toml", "xml",
+    "yaml",
+)  # fmt: skip
+MEET_MEETINGS = (("(?s).{1,200}", True), (r"(?s).*\*.*", False), ("(?s).*ab.*", True))
+LONG = {(name, MEET_MEETINGS[0][0]) for name in ("mermaid", "toml", "yaml")}  # nightly
+MET = [
+    pytest.param(name, *met, marks=[pytest.mark.slow] if (name, met[0]) in LONG else [])
+    for name in GRAMMARS
+    for met in MEET_MEETINGS
+]
+
+
+@pytest.mark.untraced
+@pytest.mark.parametrize(("name", "regex", "wanted"), MET)
+def test_no_mask_fails_once_all_is_compiled(name: str, regex: str, wanted: bool) -> None:
+    grammar, partner = gw.grammar(name), gw.Regex(regex)
+    try:
+        constraint = gw.compile(grammar & partner if wanted else grammar - partner, BYTES)
+    except (LimitError, UnsatisfiableError) as error:
+        said = str(error)
+    else:
+        _walk(constraint, regex, wanted)
+        return
+    assert "Regex(" in said
+    assert "Lark(" in said or "Gbnf(" in said
+
+
+def _walk(constraint: CompiledConstraint, regex: str, wanted: bool) -> None:
+    for seed in range(2):
+        dice, state, text = random.Random(seed), constraint.start(), b""
+        for _ in range(30):
+            allowed = unpack(constraint.mask(state)).tolist()
+            assert allowed, text
+            if constraint.accepts(state):
+                assert (re.fullmatch(regex, text.decode()) is not None) is wanted
+            shown = [token for token in allowed if 32 <= token < 127]
+            token = dice.choice(shown or [token for token in allowed if token < 256] or [256])
+            if token == 256:
+                break
+            state, text = constraint.advance(state, token), text + bytes((token,))
+
+
+# Meets of grammars and regexes, put together in any way: against their texts, one by one.
+
+VOCABULARY = gw.Vocabulary([bytes((b,)) for b in range(128)])
+TEXTS = ["".join(text) for length in range(5) for text in itertools.product("12+(", repeat=length)]
+LARKS = (
+    ('start: N ("+" N)*\nN: /[12]+/\n', "lalr", "contextual"),
+    ('start: x\nx: "(" x "(" | N\nN: /1+2?/\n', "lalr", "contextual"),
+    ('start: (W | N)+\nN: /[12]+/\nW: /\\+(?!1)/\n%ignore "("\n', "lalr", "contextual"),
+    ('start: A B | A C\nA: /1+/\nB: "2"\nC: /12|1\\+/\n', "earley", "dynamic"),
+)
+REGEXES = (
+    ".{1,3}", ".{2,4}", "1.*|2", "[12]*", r".*\+.*", "..?1?", r"(1|\+)*", ".*2", r"\(.*", r"1\+?1?",
+    "(..)*", "[^1]*1?",
+)  # fmt: skip
+
+Part: TypeAlias = tuple[Source, set[str]]
+
+
+def _read(grammar: str, parser: str, text: str) -> bool:
+    try:
+        _parsers[grammar, parser].parse(text)
+    except lark.exceptions.LarkError:
+        return False
+    return True
+
+
+_parsers = {(text, parser): lark.Lark(text, parser=parser) for text, parser, _ in LARKS}
+_NESTED = re.compile(r"(\(*)[12+]+(\(*)")
+
+
+def _nests(text: str) -> bool:
+    found = _NESTED.fullmatch(text)
+    return found is not None and len(found[1]) == len(found[2])
+
+
+TOGETHER_GRAMMARS: list[Part] = [
+    (gw.Lark(text, lexer=lexer), {each for each in TEXTS if _read(text, parser, each)})
+    for text, parser, lexer in LARKS
+]
+TOGETHER_GRAMMARS.append((gw.Gbnf('root ::= [12+]+ | "(" root "("'), {*filter(_nests, TEXTS)}))
+
+
+def _met(part: Part, regex: str) -> Part:
+    return part[0] & gw.Regex(regex), {text for text in part[1] if re.fullmatch(regex, text)}
+
+
+def _any(dice: random.Random, depth: int) -> Part:
+    makers: list[Callable[[], Part]] = [
+        lambda: _met(_met(dice.choice(TOGETHER_GRAMMARS), ".{0,4}"), dice.choice(REGEXES)),
+        lambda: _without(_met(dice.choice(TOGETHER_GRAMMARS), ".{0,4}"), dice.choice(REGEXES)),
+        lambda: _listed(dice.sample(TEXTS, dice.randint(1, 3))),
+        lambda: _followed(_any(dice, depth - 1), _any(dice, depth - 1)),
+        lambda: _or(_any(dice, depth - 1), _any(dice, depth - 1)),
+        lambda: _met(_any(dice, depth - 1), dice.choice(REGEXES)),
+    ]
+    return dice.choice(makers if depth else makers[:3])()
+
+
+def _without(part: Part, regex: str) -> Part:
+    return part[0] - gw.Regex(regex), {text for text in part[1] if not re.fullmatch(regex, text)}
+
+
+def _listed(texts: list[str]) -> Part:
+    return gw.Choice(texts), {*texts}
+
+
+def _followed(part: Part, other: Part) -> Part:
+    return part[0] + other[0], {text + more for text in part[1] for more in other[1]}
+
+
+def _or(part: Part, other: Part) -> Part:
+    return part[0] | other[0], part[1] | other[1]
+
+
+@pytest.mark.untraced
+@pytest.mark.parametrize("seed", [*range(40), 157, 229])
+def test_meets_in_sequences_choices_and_meets_have_the_texts_that_they_should(seed: int) -> None:
+    _check(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.untraced
+@pytest.mark.parametrize("seed", range(40, 2_000))
+def test_the_same_of_many(seed: int) -> None:
+    _check(seed)
+
+
+def _check(seed: int) -> None:
+    dice = random.Random(seed)
+    made, texts = _any(dice, 2)
+    most = max(8, min(map(len, texts), default=0))
+    source = made & gw.Regex(f"(?s).{{0,{most}}}")
+    try:
+        constraint = gw.compile(source, VOCABULARY)
+    except UnsatisfiableError:
+        assert not texts
+        return
+    assert texts
+    for text in TEXTS:
+        assert constraint.matches(text) is (text in texts), text
+    for _ in range(2):
+        state, text = constraint.start(), ""
+        while True:
+            allowed = unpack(constraint.mask(state)).tolist()
+            wanted = {each[len(text)] for each in texts if len(text) < len(each) <= most
+                      and each.startswith(text)}  # fmt: skip
+            assert set(allowed) == {*map(ord, wanted)}, text
+            assert constraint.accepts(state) is (text in texts)
+            if not allowed:
+                break
+            token = dice.choice(allowed)
+            state, text = constraint.advance(state, token), text + chr(token)

@@ -115,19 +115,16 @@ ANY = gw.Vocabulary(
 ENOUGH = [0, 1, 2, 3, 4, 6, 7]
 
 
-@pytest.mark.parametrize(
-    ("source", "first", "left_out", "last"),
-    [
-        (gw.Lark("start: <[*]>*"), (), (), ()),
-        (gw.Lark("start: <[*]> +"), None, (), ()),
-        (gw.Lark("start: <[^3]>* </b>"), (), (3,), (3,)),
-        (gw.Lark("start: <[^ 2-3, 5]>+ <[2-3]>", lexer="dynamic"), None, (2, 3), (2, 3)),
-        (gw.Lark("start: %lark {start: <[^3]>*} </b>"), (), (3,), (3,)),
-        (gw.Gbnf("root ::= !</b>* </b>"), (), (3,), (3,)),
-        (gw.Gbnf("root ::= rest <[3]>\nrest ::= !<[3]> +"), None, (3,), (3,)),
-        (gw.Gbnf("root ::= !<[5]>*"), (), (), ()),
-    ],
-)
+@pytest.mark.parametrize(("source", "first", "left_out", "last"), [
+    (gw.Lark("start: <[*]>*"), (), (), ()),
+    (gw.Lark("start: <[*]> +"), None, (), ()),
+    (gw.Lark("start: <[^3]>* </b>"), (), (3,), (3,)),
+    (gw.Lark("start: <[^ 2-3, 5]>+ <[2-3]>", lexer="dynamic"), None, (2, 3), (2, 3)),
+    (gw.Lark("start: %lark {start: <[^3]>*} </b>"), (), (3,), (3,)),
+    (gw.Gbnf("root ::= !</b>* </b>"), (), (3,), (3,)),
+    (gw.Gbnf("root ::= rest <[3]>\nrest ::= !<[3]> +"), None, (3,), (3,)),
+    (gw.Gbnf("root ::= !<[5]>*"), (), (), ()),
+])  # fmt: skip
 def test_all_tokens_but_some_are_text_and_the_other_special_ones(source, first, left_out, last):
     constraint = gw.compile(source, ANY)
     for tokens in itertools.product(ENOUGH, repeat=3):

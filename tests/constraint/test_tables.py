@@ -87,32 +87,18 @@ SOURCES = {
     "date": gw.Regex("[0-9]{4}-[01][0-9]"),
     "choice": gw.Choice(["yes", "no", "née"]),
     "text": gw.Regex("(?s:.){0,3}"),
-    "object in order": gw.JsonSchema(
-        {
-            "properties": {"a": {"type": "boolean"}, "b": {"enum": [1, "x"]}},
-            "type": "object",
-            "additionalProperties": False,
-        },
-        key_order="declared",
-        whitespace="compact",
-        spelling="plain",
-    ),
-    "object in any order": gw.JsonSchema(
-        {
-            "properties": {"a": {"const": 1}, "b": {"const": 2}},
-            "type": "object",
-            "required": ["b"],
-            "additionalProperties": False,
-        },
-        whitespace="compact",
-        spelling="plain",
-    ),
-    "items that differ": gw.JsonSchema(
-        {"type": "array", "items": {"enum": [1, 2, "a"]}, "uniqueItems": True},
-        whitespace="compact",
-        spelling="plain",
-    ),
-}
+    "object in order": gw.JsonSchema({"properties": {"a": {"type": "boolean"},
+                                                     "b": {"enum": [1, "x"]}},
+                                      "type": "object", "additionalProperties": False},
+                                     key_order="declared", whitespace="compact", spelling="plain"),
+    "object in any order": gw.JsonSchema({"properties": {"a": {"const": 1}, "b": {"const": 2}},
+                                          "type": "object", "required": ["b"],
+                                          "additionalProperties": False},
+                                         whitespace="compact", spelling="plain"),
+    "items that differ": gw.JsonSchema({"type": "array", "items": {"enum": [1, 2, "a"]},
+                                        "uniqueItems": True},
+                                       whitespace="compact", spelling="plain"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", SOURCES)

@@ -1,24 +1,17 @@
 """Derivatives against languages listed as sets, and the laws of `Recognizer`."""
 
-from functools import reduce
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given
 
 from guideway.errors import GuidewayError
-from guideway.language import derivative
 from guideway.language.derivative import Derivatives
 from guideway.language.expr import (
     ALL_BYTES,
     EPSILON,
-    UNSURE,
     alt,
-    both,
     byte_set,
-    call,
-    capture,
     concat,
     literal,
     optional,
@@ -28,18 +21,15 @@ from guideway.language.nodes import Rule
 from json_schemas import machine, matches
 from toys import (
     ALPHABET,
-    Distinct,
     distinct,
     expressions,
     is_distinct,
     language,
     nested,
     strings,
-    unfolded,
 )
 
 SIZE = 4
-NONE: frozenset[bytes] = frozenset()
 
 
 def read(machine, state, text):
@@ -122,41 +112,6 @@ def test_every_state_of_a_capture_can_end_in_its_shortest_text():
             assert is_distinct(b"[" + text + machine.shortest(state))
 
 
-def test_a_second_capture_after_an_unknown_one_is_unsure():
-    machine = Derivatives(distinct())
-    state = machine.blurred(read(machine, machine.start(), b"[,a"))
-    assert machine.reads_capture(state)
-    (after_comma,) = [x for members, x in machine.arcs(state) if members >> ord(",") & 1]
-    assert machine.unsure(after_comma)
-    # Behind white space, say, it is met in the middle of a walk: nothing may be lost there.
-    assert [target for _, target in machine.arcs(UNSURE)] == [UNSURE]
-    assert machine.alive(UNSURE)
-    assert not machine.reads_capture(machine.start())
-
-
-def test_a_capture_can_be_read_beside_other_things():
-    options = alt(literal("[,x"), concat(distinct(), literal("!")))
-    machine = Derivatives(options)
-    assert accepted(machine, b"[,x")
-    assert accepted(machine, b"[,a,b]!")
-    assert not accepted(machine, b"[,a,a]!")
-
-
-def test_a_capture_without_tail_is_read_too():
-    machine = Derivatives(unfolded(call(Distinct(), frozenset())))
-    assert accepted(machine, b",a]")
-    assert not accepted(machine, b",a,a]")
-
-
-def test_nesting_is_counted_however_deep():
-    machine = Derivatives(nested())
-    deep = b"[" * 1000
-    state = read(machine, machine.start(), deep)
-    assert machine.shortest(state) == b"a" + b"]" * 1000
-    assert accepted(machine, deep + b"a,a" + b"]" * 1000)
-    assert not accepted(machine, deep + b"a" + b"]" * 1001)
-
-
 def test_bytes_that_are_not_spellable_do_not_exist():
     machine = Derivatives(alt(literal("ax"), literal("b")), ALL_BYTES & ~(1 << ord("x")))
     assert machine.step(machine.start(), ord("a")) is None
@@ -170,29 +125,11 @@ def test_a_rule_that_begins_with_itself_is_refused():
         Derivatives(rule).step(rule, ord("a"))
 
 
-def test_a_dead_state_has_no_shortest_text():
-    rule = Rule("endless")
-    rule.define(concat(literal("["), rule))
-    machine = Derivatives(rule)
-    assert not machine.alive(rule)
-    with pytest.raises(GuidewayError, match="without any continuation"):
-        machine.shortest(rule)
-
-
 def test_forgetting_changes_no_result():
     machine = Derivatives(nested())
     before = machine.arcs(machine.start())
     machine.forget()
     assert machine.arcs(machine.start()) == before
-
-
-@pytest.mark.parametrize("length", [3, 300])
-def test_what_a_search_has_made_is_dropped_if_it_is_much_and_changes_no_result(length: int):
-    machine = Derivatives(repeat(literal("ab"), length, length))
-    shortest, arcs = machine.shortest(machine.start()), machine.arcs(machine.start())
-    machine.trim()
-    assert machine.shortest(machine.start()) == shortest == b"ab" * length
-    assert machine.arcs(machine.start()) == arcs
 
 
 def test_long_chains_and_deep_nests_do_not_exhaust_the_stack():
@@ -202,19 +139,6 @@ def test_long_chains_and_deep_nests_do_not_exhaust_the_stack():
     machine = Derivatives(repeat(expr))
     assert machine.shortest(concat(expr, literal(","))) == b"a,"
     assert machine.step(expr, ord("a")) is not None
-
-
-def test_a_capture_inside_a_longer_text_is_remembered():
-    template = Distinct()
-    opened = alt(literal("x"), concat(literal("["), capture(template.word, b"", template, NONE)))
-    inner = alt(
-        literal("y"), concat(alt(literal("z"), unfolded(call(template, NONE))), literal("!"))
-    )
-    machine = Derivatives(concat(opened, inner, literal("?")))
-    assert accepted(machine, b"xz!?")
-    assert accepted(machine, b"x,a,b]!?")
-    assert not accepted(machine, b"x,a,a]!?")
-    check_arcs(machine, read(machine, machine.start(), b"x,"), ALPHABET + b"]!?")
 
 
 def test_captures_inside_captures_never_repeat():
@@ -237,16 +161,3 @@ def test_captures_inside_captures_never_repeat():
             if state is None:
                 break
             assert any(members >> byte & 1 for members, _ in blurred)
-
-
-@given(st.lists(expressions(), min_size=2, max_size=4))
-@settings(max_examples=30)
-def test_a_meet_of_many_lines_goes_on_as_whole_derivatives_and_has_the_same_shortest_text(parts):
-    meet = reduce(both, parts)
-    found: list[bytes | None] = []
-    for most in (1, 10_000):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(derivative, "_MOST_WAYS", most)
-            engine = Derivatives(meet)
-            found.append(engine.shortest(meet) if engine.alive(meet) else None)
-    assert found[0] == found[1]

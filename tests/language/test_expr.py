@@ -2,16 +2,16 @@
 
 import gc
 import weakref
+from functools import reduce
 
-import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
-from guideway.errors import GuidewayError
 from guideway.language.expr import (
     ANYTHING,
     EMPTY,
     EPSILON,
-    UNSURE,
+    all_of,
     alt,
     both,
     byte_set,
@@ -19,12 +19,13 @@ from guideway.language.expr import (
     capture,
     complement,
     concat,
+    either,
     literal,
     optional,
     repeat,
 )
-from guideway.language.nodes import Rule
-from toys import Distinct, distinct, expressions, language, unfolded
+from guideway.language.nodes import Interned, Rule, _Entry
+from toys import ALPHABET, Distinct, expressions, language, unfolded
 
 A, B = literal("a"), literal("b")
 
@@ -68,35 +69,6 @@ def test_both_and_complement_simplify():
     assert complement(complement(repeat(A))) is repeat(A)
 
 
-def test_unsure_decides_for_all_options():
-    assert alt(A, UNSURE) is UNSURE
-    assert concat(UNSURE, A) is UNSURE
-
-
-def test_only_regular_expressions_intersect_and_have_a_complement():
-    with pytest.raises(GuidewayError, match="intersect"):
-        both(distinct(), A)
-    with pytest.raises(GuidewayError, match="complement"):
-        complement(distinct())
-
-
-def test_a_rule_is_defined_once_and_never_nullable():
-    rule = Rule("r")
-    with pytest.raises(GuidewayError, match="no body yet"):
-        _ = rule.body
-    with pytest.raises(GuidewayError, match="nullable"):
-        rule.define(EPSILON)
-    rule.define(A)
-    assert rule.body is A
-    with pytest.raises(GuidewayError, match="already"):
-        rule.define(B)
-
-
-@given(expressions())
-def test_nullable_is_whether_the_empty_string_belongs(expr):
-    assert expr.nullable == (b"" in language(expr, 0))
-
-
 def test_what_nobody_holds_is_forgotten_recursive_rules_and_templates_too():
     template, rule = Distinct(), Rule("loop")
     words = call(template, frozenset())
@@ -107,3 +79,61 @@ def test_what_nobody_holds_is_forgotten_recursive_rules_and_templates_too():
     del template, rule, words, body
     gc.collect()
     assert [node() for node in watched] == [None] * 4
+
+
+# Alternatives share their beginnings and keep their language.
+
+WORDS = st.lists(
+    st.binary(max_size=5).map(lambda word: bytes(ALPHABET[byte % len(ALPHABET)] for byte in word)),
+    max_size=8,
+)
+
+
+@given(WORDS)
+def test_words_are_the_language_whatever_they_come_as(words: list[bytes]) -> None:
+    found = either(words)
+    assert found is either(map(literal, words))
+    assert found is either(reversed([*words, *words]))
+    assert language(found, 5) == frozenset(words)
+
+
+@given(st.lists(expressions(), max_size=4))
+def test_a_shared_beginning_does_not_change_the_language(options) -> None:
+    assert language(either(options), 4) == language(alt(*options), 4)
+
+
+@given(st.lists(st.tuples(expressions(), st.booleans()), min_size=1, max_size=4))
+def test_what_meets_is_in_each_and_in_none_that_is_denied(parts) -> None:
+    exprs = [complement(expr) if denied else expr for expr, denied in parts]
+    assert language(all_of(exprs), 3) == language(reduce(both, exprs), 3)
+
+
+# A table of what lives, by what makes it different; its entries may outlive what they are of.
+
+
+class Thing:
+    """Something that can be held weakly."""
+
+
+def test_what_is_known_is_given_and_what_nobody_holds_is_not():
+    table, first = Interned[Thing](), Thing()
+    assert table.intern("a", first) is first
+    assert table.intern("a", Thing()) is first
+    assert table.known("b") is None
+    del first
+    gc.collect()
+    assert not table.nodes
+
+
+def test_an_entry_of_which_nobody_has_been_told_is_replaced():
+    """Its callback comes when a thread goes on; what has taken its place meanwhile stays."""
+    table, gone = Interned[Thing](), Thing()
+    late = _Entry(gone)
+    late.key = "a"
+    table.nodes["a"] = late
+    del gone
+    gc.collect()
+    following = Thing()
+    assert table.intern("a", following) is following
+    table._forget(late)
+    assert table.known("a") is following

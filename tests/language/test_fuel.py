@@ -1,13 +1,11 @@
 """Work is paid for by the thread that opened the meter, and by nobody else."""
 
 import threading
-from decimal import Decimal
 
 import pytest
 
 from guideway.errors import LimitError
-from guideway.json_schema.numbers import lower_other_numbers
-from guideway.json_schema.tree import Numbers
+from guideway.language.budget import Budget, Meter
 from guideway.language.expr import literal
 from guideway.language.fuel import attempt, metered, spend
 
@@ -42,14 +40,6 @@ def test_other_threads_do_not_pay() -> None:
     assert made == []
 
 
-def test_all_numbers_but_many_are_paid_for_one_by_one() -> None:
-    amounts = frozenset(Decimal(3 * number) for number in range(700_007, 700_027))
-    made: list[int] = []
-    with metered(made.append):
-        lower_other_numbers(Numbers(values=amounts))
-    assert sum(made) > len(amounts)  # 20,000 of them take 0.2 s
-
-
 def test_an_attempt_costs_whoever_pays_and_does_not_refuse_what_is_not_paid_for() -> None:
     paid: list[int] = []
 
@@ -70,3 +60,34 @@ def test_an_attempt_costs_whoever_pays_and_does_not_refuse_what_is_not_paid_for(
         with pytest.raises(LimitError, match="too much"):
             attempt(refused, 1)
     assert paid == [2, 2, 2, 2]
+
+
+# Budgets are counted, enforced while compiling, and only then.
+
+
+def test_fuel_runs_out_as_an_error_that_says_how_much_there_was():
+    meter = Meter(Budget(fuel=5))
+    meter.tick(3)
+    meter.tick(2)
+    with pytest.raises(LimitError, match="more than 5 parts") as error:
+        meter.tick(1)
+    assert (error.value.limit, error.value.given) == ("fuel", 5)
+
+
+def test_after_compiling_nothing_runs_out():
+    meter = Meter(Budget(fuel=1))
+    meter.release()
+    meter.tick(100)
+
+
+@pytest.mark.parametrize("given", [0, -1, 2.5, True, "10"])
+@pytest.mark.parametrize("name", ["fuel", "table_bytes", "rows"])
+def test_limits_are_positive_integers(name, given):
+    with pytest.raises(LimitError, match=f"{name} must be a positive integer"):
+        Budget(**{name: given})
+
+
+def test_strangers_get_less():
+    strict, default = Budget.untrusted(), Budget.default()
+    assert strict.fuel < default.fuel
+    assert strict.table_bytes < default.table_bytes

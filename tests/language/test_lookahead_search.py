@@ -4,6 +4,7 @@ import itertools
 import random
 import re
 from collections.abc import Callable, Iterator
+from itertools import product
 
 import pytest
 
@@ -12,23 +13,17 @@ from guideway.automaton.token_tries import unpack
 from guideway.constraint.compiled import CompiledConstraint
 from guideway.constraint.lowering import lower_source
 from guideway.errors import LimitError
-from guideway.json_schema.lowering import lower_json_schema
 from guideway.language import lookahead_search as guarded
 from guideway.language import lookahead_search as passages
 from guideway.language.derivative import Derivatives
 from guideway.language.expr import (
     ANYTHING,
-    EMPTY,
-    EPSILON,
-    UNSURE,
     ahead,
     alt,
     byte_set,
     complement,
     concat,
     literal,
-    looking,
-    passed,
     repeat,
     stop,
 )
@@ -45,8 +40,10 @@ from guideway.language.nodes import (
     Rule,
     Stop,
 )
-from guideway.language.shortest_string import LONGEST
-from lark_samples import Blocks
+from guideway.language.regular import contains
+from guideway.language.set_algebra import among_texts
+from guideway.regex.lowering import lower_regex
+from guideway.regex.parser import parse_regex
 
 NOT_A = complement(concat(byte_set(b"a"), ANYTHING))
 NOT_AB = complement(concat(literal("ab"), ANYTHING))
@@ -122,15 +119,6 @@ def texts(longest: int) -> Iterator[str]:
             yield "".join(letters)
 
 
-def test_nothing_beside_what_looks_ahead_stays_an_option_of_its_own():
-    maybe = concat(literal("b"), alt(ahead(NOT_A), EPSILON), repeat(byte_set(b"a")))
-    machine = Derivatives(maybe)
-    after = machine.step(maybe, ord("b"))
-    assert after is not None
-    assert machine.accepts(after)
-    assert machine.step(after, ord("a")) is not None
-
-
 def random_grammar(seed: int) -> Expr:
     chance = random.Random(seed)
     rules = [Rule(f"r{number}", looks=2) for number in range(3)]
@@ -192,27 +180,6 @@ def test_a_grammar_that_looks_ahead_is_read_by_its_definition(seed: int) -> None
         assert machine.alive(machine.start())
 
 
-def test_neighbours_of_one_level_meet_and_the_lower_level_stands_first() -> None:
-    both_levels = concat(ahead(NOT_A, 1), ahead(EVEN, 0), ahead(NOT_AB, 1), literal("c"))
-    leads, rest = looking(both_levels)
-    assert [lead.level for lead in leads] == [0, 1]
-    assert rest is literal("c")
-    assert both_levels is concat(ahead(EVEN, 0), ahead(NOT_AB, 1), ahead(NOT_A, 1), literal("c"))
-
-
-def test_what_says_nothing_or_holds_for_nothing_is_no_lookahead() -> None:
-    assert ahead(ANYTHING) is EPSILON
-    assert ahead(EMPTY) is EMPTY
-    assert passed(looking(ahead(NOT_A))[0], stop_of(0), literal("x")) is literal("x")
-    assert passed(looking(ahead(HAS_C))[0], stop_of(0), literal("x")) is EMPTY
-
-
-def stop_of(level: int) -> Stop:
-    found = stop(level)
-    assert isinstance(found, Stop)
-    return found
-
-
 def test_a_language_without_texts_is_told_where_nothing_can_follow() -> None:
     rule = Rule("twice", looks=1)
     rule.define(concat(literal("a"), ahead(NOT_A), alt(rule, literal("ab"))))
@@ -232,48 +199,12 @@ def test_the_least_text_is_found_whatever_was_decided_before(seed: int) -> None:
         assert word is None or word.length > 5
 
 
-def test_the_lesser_of_two_ways_to_the_same_rest_is_taken() -> None:
-    rest = concat(ahead(NOT_A), alt(literal("ab"), literal("cccc")))
-    expr = alt(concat(literal("b"), rest), concat(literal("a"), rest))
-    assert Derivatives(expr).shortest(expr) == b"acccc"
-
-
 def deep(count: int = 1) -> Expr:
     """As many letters b before as behind what cannot be."""
     rule = Rule("deep", looks=1)
     dead = concat(literal("a"), ahead(NOT_A), literal("a"))
     rule.define(alt(concat(literal("b"), repeat(rule, count, count), literal("b")), dead))
     return rule
-
-
-def test_that_there_is_no_text_is_told_where_one_can_read_on_for_ever(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    assert not Derivatives(deep()).alive(deep())
-    assert not Derivatives(deep(1000)).alive(deep(1000))
-    living = concat(alt(deep(), repeat(literal("ab"), 100, 100)), ahead(NOT_A), literal("b"))
-    assert Derivatives(living).alive(living)
-    monkeypatch.setattr(passages, "FEW", 0)
-    monkeypatch.setattr(guarded, "LONG", 20)
-    assert not Derivatives(deep()).alive(deep())
-
-
-def test_where_there_surely_is_a_text_that_is_not_decided(monkeypatch: pytest.MonkeyPatch) -> None:
-    def undecided(self: passages.Passages, root: Expr) -> bool:
-        raise LimitError("it takes too long", limit="states", given=1)
-
-    expr = concat(alt(deep(), repeat(literal("ab"), 100, 100)), ahead(NOT_A), literal("b"))
-    expected = Derivatives(expr).shortest(expr)
-    monkeypatch.setattr(guarded, "LONG", 2)
-    monkeypatch.setattr(passages.Passages, "alive", undecided)
-    with pytest.raises(LimitError, match="takes too long"):
-        Derivatives(expr).shortest(expr)
-    told, asked = Derivatives(expr), Derivatives(expr)
-    told.trust(expr)
-    told.trust(literal("a"))
-    assert told.shortest(expr) == expected
-    assert asked.alive(expr)
-    assert asked.shortest(expr) == expected
 
 
 def test_what_cannot_be_decided_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -291,44 +222,6 @@ def test_what_cannot_be_decided_is_refused(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(guarded, "MOST_PLACES", 50)
     with pytest.raises(LimitError, match="after 50 states"):
         Derivatives(deep()).shortest(deep())
-
-
-def test_texts_that_are_too_long_to_be_found_are_not_searched_for(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    text = "start: a~100\na: b~100\nb: c~100\nc: X\nX: /x(?!y)/"
-    expr = lower_source(gw.Lark(text))
-    assert Derivatives(expr).alive(expr)
-    with pytest.raises(
-        LimitError, match="text of at least 1000000 bytes; the search is limited to 20000"
-    ):
-        Derivatives(expr).shortest(expr)
-    monkeypatch.setattr(guarded, "FARTHEST", 10)
-    assert not Derivatives(deep(1000)).alive(deep(1000))
-
-
-@pytest.mark.parametrize("seed", range(40))
-def test_what_was_broken_off_is_taken_up_again(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    expr = random_grammar(seed)
-    machine, found = Derivatives(expr)._passages, Derivatives(expr).alive(expr)
-    monkeypatch.setattr(passages, "MOST", 3)
-    for _ in range(10_000):
-        try:
-            with metered(lambda made: None):
-                assert machine.alive(expr) == found
-                break
-        except LimitError:
-            pass
-    else:
-        pytest.fail("it comes to no end")
-
-
-def test_what_is_known_of_too_many_parts_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(passages, "REMEMBERED", 0)
-    for seed in range(10):
-        expr = random_grammar(seed)
-        machine, found = Derivatives(expr)._passages, Derivatives(expr).alive(expr)
-        assert [machine.alive(expr) for _ in range(2)] == [found] * 2
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -359,54 +252,6 @@ def test_there_is_a_way_through_where_there_is_a_text(
     assert asked[-1:] == [found]  # and before, of some, what is not looked ahead for
 
 
-def test_alternatives_without_a_text_look_ahead_or_not() -> None:
-    endless = Rule("endless")
-    endless.define(concat(literal("a"), endless))
-    expr = alt(endless, concat(ahead(NOT_A), literal("a")))
-    assert not Derivatives(expr).alive(expr)
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "found"), [(3, 3, False), (4, 4, True), (1000, 1001, True), (999, 999, False)]
-)
-def test_counts_are_passed_as_often_as_they_say(low: int, high: int, found: bool) -> None:
-    item = concat(literal("a"), ahead(NOT_A, 1), literal("b"))
-    expr = concat(ahead(repeat(literal("abab")), 0), repeat(item, low, high))
-    machine = Derivatives(expr)
-    assert machine._passages.alive(expr) == found
-    assert machine.alive(expr) == found
-
-
-def test_calls_are_passed_and_what_remembers_is_not_decided() -> None:
-    objects = lower_json_schema(gw.JsonSchema({"type": "object"}))
-    machine = Derivatives(objects)
-    assert machine._passages.alive(concat(ahead(concat(literal("{"), ANYTHING)), objects))
-    assert not machine._passages.alive(concat(ahead(concat(ANYTHING, literal("x}"))), objects))
-    inside = concat(ahead(literal('{"a":1,"a":1}')), objects)
-    with pytest.raises(LimitError, match="remembered"):
-        machine._passages.alive(inside)
-    assert machine._passages.soon(inside) is None
-    assert machine._passages.alive(concat(ahead(EVEN), literal("ab")))  # nobody else asks any more
-    assert machine._passages.soon(concat(ahead(EVEN), literal("a"), UNSURE))
-
-
-def test_where_it_takes_long_whether_a_key_comes_twice_nothing_is_refused() -> None:
-    twice = gw.Regex(r'\{("[a-z]{3}":1,)+"a":1,"a":1\}')
-    expr = lower_source(gw.JsonSchema({"type": "object"}) & twice)
-    machine = Derivatives(expr)
-    assert machine.has_text(expr)
-    assert machine.shortest_length(expr) > LONGEST
-    with pytest.raises(LimitError, match="stopped after 256 states"):
-        machine._looking.word(expr)
-    assert machine.hoped(expr) == b'{"aaa":1,"a"'  # and what comes then it does not know
-
-
-def lines(last: str) -> gw.Lark:
-    """Pairs around what is read last; stacks with lines are unfolded one by one."""
-    text = f'start: x _NL\nx: "a" x "b" | "{last}"\n_NL: /\\n+/\n%declare _IN _OUT'
-    return gw.Lark(text, postlex=Blocks())
-
-
 def test_stacks_that_grow_for_ever_are_decided() -> None:
     nested = gw.Lark('start: "a" start "b" | "ab"')
     none, one = lower_source(nested & gw.Regex("a+")), lower_source(nested & gw.Regex("a{50}b+"))
@@ -415,39 +260,9 @@ def test_stacks_that_grow_for_ever_are_decided() -> None:
     assert Derivatives(one).shortest(one) == b"a" * 50 + b"b" * 50
 
 
-def test_calls_that_may_have_no_end_are_not_decided_soon() -> None:
-    expr = lower_source(lines("ab"))
-    assert Derivatives(expr)._passages.soon(expr) is None
-    assert Derivatives(expr).alive(expr)
-
-
-def test_calls_that_lead_to_others_without_end_are_left_undecided(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(passages, "PARTS", 50)
-    monkeypatch.setattr(guarded, "HASTY", 50)
-    monkeypatch.setattr(guarded, "LONG", 50)
-    nested = lower_source(lines("ab") & gw.Regex("a+"))
-    with pytest.raises(LimitError, match="after 50 of its parts"):
-        Derivatives(nested).alive(nested)
-
-
-def test_forgetting_changes_nothing() -> None:
-    expr = concat(repeat(literal("a"), 1), ahead(NOT_A), literal("b"))
-    machine = Derivatives(expr)
-    before = machine.shortest(expr)
-    machine.forget()
-    assert machine.shortest(expr) == before == b"ab"
-
-
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda: ahead(Rule("r")),
-        lambda: repeat(ahead(NOT_A)),
-        lambda: Rule("r").define(ahead(HAS_C)),
-    ],
-)
+@pytest.mark.parametrize("make", [
+    lambda: ahead(Rule("r")), lambda: repeat(ahead(NOT_A)), lambda: Rule("r").define(ahead(HAS_C)),
+])  # fmt: skip
 def test_what_would_be_read_without_a_byte_is_no_rule_and_not_repeated(
     make: Callable[[], object],
 ) -> None:
@@ -526,3 +341,37 @@ def test_what_stands_behind_a_meet_is_no_part_of_it(
             allowed = text + chr(byte) in begun
             assert (byte in unpack(constraint.mask(state))) is allowed, text
             assert (machine.step(place, byte) is not None) is allowed, text
+
+
+# What has the same texts: checked on texts, and where special tokens may be among them.
+
+TEXTS_PATTERNS = (
+    r"(?s)a.*", r"(?s).*", r"(?s).+", r"(?s).*ab.*", r"(?s)é.{2,}", r"(?s)(a.*|b|.{3,})",
+    r"(?s)(?=.*a)b.*", r"(?s)(?!.*ab).*", r"a.*", r"[^a]*b",
+)  # fmt: skip
+TEXTS = ["".join(letters) for n in range(5) for letters in product("abé\n", repeat=n)]
+
+
+@pytest.mark.parametrize("pattern", TEXTS_PATTERNS)
+def test_the_texts_are_the_same(pattern: str) -> None:
+    expr = lower_regex(parse_regex(pattern))
+    loose, others = among_texts(expr), among_texts(complement(expr))
+    for text in TEXTS:
+        data = text.encode()
+        assert contains(loose, data) == contains(expr, data) != contains(others, data), text
+
+
+def test_special_tokens_are_no_text_behind_what_is_looked_for() -> None:
+    vocabulary = gw.Vocabulary([b"a", b"b", None, b"<end>"], eos_ids={3}, special={"<s>": 2})
+    grammar = gw.Lark('start: "a" rest\nrest: "b" rest "b" | <s> | "a"')
+    free = gw.compile(grammar, vocabulary)
+    meets = gw.compile(grammar & gw.Regex("(?s)a.*"), vocabulary)
+    for ids, with_special in (([0, 0], False), ([0, 1, 0, 1], False), ([0, 2], True)):
+        for constraint in (free, meets):
+            state, allowed = constraint.start(), True
+            for token in ids:
+                allowed = allowed and bool(
+                    int(constraint.mask(state)[token // 32]) >> token % 32 & 1
+                )
+                state = constraint.advance(state, token) if allowed else state
+            assert allowed == (constraint is free or not with_special)

@@ -1,21 +1,17 @@
 """Shortest words where rules recur; plain expressions are covered with the derivatives."""
 
 import itertools
-import json
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from guideway.errors import LimitError
-from guideway.json_schema.arrays import ItemsTemplate
-from guideway.json_schema.members import MembersTemplate
-from guideway.language import shortest_string as least
-from guideway.language.budget import Budget, Meter
+from guideway.json_schema.lowering import Lowering
+from guideway.json_schema.source import JsonSchema
 from guideway.language.derivative import Derivatives
 from guideway.language.expr import (
-    ANYTHING,
-    EMPTY,
     alt,
     both,
     byte_set,
@@ -25,8 +21,8 @@ from guideway.language.expr import (
     optional,
     repeat,
 )
-from guideway.language.nodes import Rule
-from json_schemas import machine
+from guideway.language.nodes import Expr, Rule
+from guideway.language.shortest_string import NOTHING, Word
 
 
 def shortest(expr):
@@ -68,14 +64,6 @@ def test_a_long_chain_of_rules_is_settled_in_one_go():
     assert shortest(rules[0]) == b"(" * 2999 + b"." + b")" * 2999
 
 
-def test_an_intersection_without_words_is_empty():
-    odd = concat(byte_set(b"ab"), repeat(repeat(byte_set(b"ab"), 2, 2)))
-    even = repeat(repeat(byte_set(b"ab"), 2, 2))
-    assert shortest(both(odd, even)) is None
-    assert shortest(both(ANYTHING, EMPTY)) is None
-    assert shortest(both(odd, complement(byte_set(b"ab")))) == b"aaa"
-
-
 @given(st.integers(0, 40), st.integers(0, 40))
 def test_counts_meet(low, more):
     at_least = repeat(byte_set(b"ab"), low)
@@ -85,109 +73,115 @@ def test_counts_meet(low, more):
     assert word == (None if expected is None else b"b" * expected)
 
 
-def test_known_words_shorten_later_searches():
-    expr = both(repeat(byte_set(b"ab"), 5), complement(concat(literal("a"), ANYTHING)))
-    machine = Derivatives(expr)
-    assert machine.shortest(expr) == b"baaaa"
-    following = machine.step(expr, ord("b"))
-    assert following is not None
-    assert machine.shortest(following) == b"aaaa"
-    wider = alt(expr, both(repeat(byte_set(b"b"), 4), complement(literal("bbbb"))))
-    assert machine.shortest(wider) == b"baaaa"
+# What has a text is told without finding one, exactly; and only what matters for it is made.
 
 
-def test_a_rule_that_a_search_inside_solves_is_not_guessed_again():
-    engine = machine(
-        {
-            "enum": [{"bar": 2}],
-            "not": {
-                "allOf": [
-                    {"properties": {"bar": {"type": "integer"}}, "required": ["bar"]},
-                    {"properties": {"foo": {"type": "string"}}, "required": ["foo"]},
-                ]
-            },
-        }
-    )
-    assert engine.shortest(engine.start()) == b'{"bar":2}'
+def rule(name: str, body: Expr | None = None) -> Rule:
+    made = Rule(name)
+    if body is not None:
+        made.define(body)
+    return made
 
 
-def test_a_meet_without_a_text_takes_pairs_of_parts_and_not_sets_of_them():
-    letter = byte_set(b"ab")
-    first, second = (
-        concat(repeat(letter), byte_set(one), repeat(letter, 20, 20)) for one in (b"a", b"b")
-    )
-    made: list[int] = []
-    machine = Derivatives(both(first, second), fuel=made.append)
-    assert not machine.alive(machine.start())  # which has 2^21 sets of parts
-    assert sum(made) < 10_000
-    assert shortest(both(first, complement(second))) == b"a" * 21
+def lives(expr: Expr) -> bool:
+    return Derivatives(expr).alive(expr)
 
 
-def test_words_of_languages_with_many_parts_are_not_kept_for_all():
-    few, many = literal("few" * 3), literal("many" * 100)
-    assert shortest_of(few) == b"few" * 3
-    assert shortest_of(many) == b"many" * 100
-    assert few in least._shared
-    assert many not in least._shared
+def test_rules_that_come_back_to_themselves_are_decided() -> None:
+    loop = rule("loop")
+    loop.define(concat(literal("a"), loop))
+    assert not lives(loop)
+    ends = rule("ends")
+    ends.define(alt(concat(literal("a"), ends), literal("b")))
+    assert lives(ends)
+    assert lives(repeat(ends, 2, 3))
+    assert not lives(repeat(loop, 2, 3))
+    assert not lives(concat(ends, loop))
 
 
-def shortest_of(expr):
-    return Derivatives(expr).shortest(expr)
+def test_meets_and_opposites_are_exact() -> None:
+    letters = repeat(byte_set(b"ab"), 1)
+    met = both(letters, complement(literal("a")))
+    assert lives(concat(literal("x"), met))
+    assert lives(complement(letters))
+    assert not lives(both(letters, complement(repeat(byte_set(b"abc"), 1, None))))
+    assert not lives(both(byte_set(b"ab"), complement(alt(literal("a"), literal("b")))))
 
 
-def test_a_long_word_takes_fuel_for_what_is_kept_of_it():
-    long = both(repeat(alt(literal("ab"), literal("c"))), repeat(byte_set(b"abc"), 10**6, 10**7))
-    looked = 0
-
-    def count(made: int) -> None:
-        nonlocal looked
-        looked += 1
-        meter.tick(made)
-
-    meter = Meter(Budget(fuel=100_000))
-    engine = Derivatives(long, fuel=count)
-    with pytest.raises(LimitError):
-        engine.shortest(long)
-    assert looked < 10_000
+def test_bytes_that_cannot_be_spelled_count_as_none() -> None:
+    only_a = 1 << ord("a")
+    for expr, expected in ((literal("ab"), False), (literal("aa"), True), (byte_set(b"ab"), True)):
+        assert Derivatives(expr, only_a).alive(expr) is expected
+    assert Derivatives(literal("a"), only_a).alive(alt(literal("b"), complement(literal("a"))))
 
 
-@pytest.mark.parametrize(
-    ("template", "schema"),
-    [
-        (MembersTemplate, {"type": "object", "minProperties": 40}),
-        (ItemsTemplate, {"type": "array", "uniqueItems": True, "minItems": 40}),
-    ],
+LIST = {"$ref": "#/$defs/list"}
+ENDLESS = {"type": "object", "properties": {"next": LIST}, "required": ["next"]}
+
+
+@pytest.mark.parametrize(("schema", "expected"), [
+    ({"type": "object", "properties": {"a": {"not": {}}}}, True),
+    ({"type": "object", "properties": {"a": {"not": {}}}, "required": ["a"]}, False),
+    ({"type": "object", "propertyNames": {"maxLength": 0}, "minProperties": 2}, False),
+    ({"type": "object", "propertyNames": {"maxLength": 1}, "minProperties": 2}, True),
+    ({**LIST, "$defs": {"list": ENDLESS}}, False),
+    ({"$ref": "#/$defs/list", "$defs": {"list": {**ENDLESS, "minProperties": 2}}}, False),
+    ({"not": {"properties": {"a": {"$ref": "#"}}}, "type": "object"}, True),
+    ({"type": "array", "contains": {"not": {}}}, False),
+    ({"type": "array", "items": {"enum": [1, 2]}, "uniqueItems": True, "minItems": 2}, True),
+    ({"type": "array", "items": {"enum": [1, 2]}, "uniqueItems": True, "minItems": 3}, False),
+    ({"type": "array", "items": {"$ref": "#"}, "contains": {"$ref": "#"}}, False),
+])  # fmt: skip
+def test_schemas_have_instances_or_none(schema: Any, expected: bool) -> None:
+    assert lives(Lowering(JsonSchema(schema)).text()) is expected
+
+
+def test_settling_makes_whatever_can_be_entered_and_may_be_refused() -> None:
+    inner = {"oneOf": [{"type": "array", "items": {"required": ["x"]}}, {"minProperties": 1}]}
+    properties = {"a": inner, "c": {"contains": {"minProperties": 2}}}
+    lowering = Lowering(JsonSchema({"properties": properties, "minProperties": 1}))
+    engine = Derivatives(lowering.text())
+    engine.settle()
+    assert all(rule.bodies for rule in lowering._rules.values())
+
+
+# Words as linked pieces against plain bytes.
+
+words = st.recursive(
+    st.binary(max_size=3).map(Word.of),
+    lambda inner: st.one_of(
+        st.tuples(inner, inner).map(lambda pair: pair[0].then(pair[1])),
+        st.tuples(inner, st.integers(0, 3)).map(lambda pair: pair[0].repeated(pair[1])),
+    ),
+    max_leaves=6,
 )
-def test_what_needs_many_different_texts_is_asked_a_few_times(monkeypatch, template, schema):
-    asked = list[object]()
-    least_of = template.least
-
-    def counted(self, argument, least):
-        asked.append(argument)
-        return least_of(self, argument, least)
-
-    monkeypatch.setattr(template, "least", counted)
-    engine = machine(schema, whitespace="compact")
-    word = engine.shortest(engine.start())
-    assert len(json.loads(word)) == 40
-    assert len(asked) < 8
 
 
-@pytest.mark.parametrize("levels", [0, 1])
-def test_words_are_the_same_however_deep_what_is_asked_for_is_found_at_once(monkeypatch, levels):
-    schemas = [
-        {"type": "array", "uniqueItems": True, "minItems": 5},
-        {"type": "object", "minProperties": 3, "additionalProperties": {"minProperties": 2}},
-        {"$ref": "#/$defs/a", "$defs": {"a": {
-            "type": "array", "minItems": 2, "maxItems": 3, "uniqueItems": True,
-            "items": {"anyOf": [{"$ref": "#/$defs/a"}, {"type": "object", "minProperties": 2}]},
-        }}},
-    ]  # fmt: skip
-    expected = [shortest_text(schema) for schema in schemas]
-    monkeypatch.setattr(least, "_LEVELS", levels)
-    assert [shortest_text(schema) for schema in schemas] == expected
+@given(words, words, st.integers(0, 3))
+def test_words_are_what_their_bytes_are(first, second, times):
+    assert first.length == len(first.text)
+    assert first.then(second).text == first.text + second.text
+    assert first.repeated(times).text == first.text * times
+    shorter = (first.length, first.text) < (second.length, second.text)
+    assert first.less(second) == shorter
+    assert first.less(None)
+    assert not first.less(first)
+    assert NOTHING.then(first) is first
 
 
-def shortest_text(schema):
-    engine = machine(schema, whitespace="compact")
-    return engine.shortest(engine.start())
+@pytest.mark.untraced
+def test_a_long_text_takes_memory_once():
+    text = b"abcdefghij" * 3_000
+    machine = Derivatives(literal(text))
+    assert machine.shortest(machine.start()) == text
+    following = machine.step(machine.start(), ord("a"))
+    assert following is not None
+    assert machine.shortest_length(following) == len(text) - 1
+
+
+def test_a_text_that_is_too_long_to_write_is_measured_all_the_same():
+    machine = Derivatives(repeat(literal("ab"), 10**9))
+    assert machine.shortest_length(machine.start()) == 2 * 10**9
+    with pytest.raises(LimitError, match="2000000000 bytes") as error:
+        machine.shortest(machine.start())
+    assert error.value.needed == 2 * 10**9
