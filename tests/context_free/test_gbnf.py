@@ -60,39 +60,33 @@ def test_rules_end_with_their_lines_unless_an_alternative_begins():
     assert grammar.rules["other"] == ((), (Item(Word("b")),))
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "there is no rule 'root' to start with"),
-        ("other ::= [a]", "there is no rule 'root' to start with; there are other"),
-        ("rot ::= [a]", "did you mean 'rot'?"),
-        ("root ::= thing", "there is no rule 'thing'; there are root (at line 1, column 10)"),
-        ("root ::= roots", "did you mean 'root'?"),
-        ('root ::= "a"\nroot ::= "b"', "the rule 'root' is defined twice (at line 2, column 1)"),
-        ('root = "a"', "`::=` must follow the name of the rule 'root'"),
-        ('::= "a"', "expected the name of a rule"),
-        (
-            'root ::= "a"\n | "b"',
-            "; a new line ends a rule, except in parentheses and after `|` (at",
-        ),
-        ('root ::= "a', "the closing '\"' is missing (at line 1, column 10)"),
-        ("root ::= [a", "the closing ']' is missing"),
-        ("root ::= <[a]>", "a special token is written <name>, or <[7]> by its id"),
-        ("root ::= [z-a]", "this range ends before it begins"),
-        ("root ::= []", "a class needs characters"),
-        (r'root ::= "\q"', "unknown escape; the escapes are \\n"),
-        (r'root ::= "\x4"', "unknown escape"),
-        (r'root ::= "\ud800"', "U+D800 is not a character"),
-        (r'root ::= "\U00110000"', "U+110000 is not a character"),
-        ('root ::= ("a"', "this parenthesis is never closed (at line 1, column 10)"),
-        ('root ::= "a")', "unexpected ')'"),
-        ("root ::= *", "'*' has no item before it to repeat"),
-        ('root ::= "a"{3,2}', "3 to 2 times"),
-        ('root ::= "a"{x}', "a count is written {m}, {m,} or {m,n}"),
-        ('root ::= "a"{,}', "a count is written"),
-        ('root ::= "a"{9999999999}', "more than 9 digits"),
-    ],
-)
+@pytest.mark.parametrize(("text", "message"), [
+    ("", "there is no rule 'root' to start with"),
+    ("other ::= [a]", "there is no rule 'root' to start with; there are other"),
+    ("rot ::= [a]", "did you mean 'rot'?"),
+    ("root ::= thing", "there is no rule 'thing'; there are root (at line 1, column 10)"),
+    ("root ::= roots", "did you mean 'root'?"),
+    ('root ::= "a"\nroot ::= "b"', "the rule 'root' is defined twice (at line 2, column 1)"),
+    ('root = "a"', "`::=` must follow the name of the rule 'root'"),
+    ('::= "a"', "expected the name of a rule"),
+    ('root ::= "a"\n | "b"', "; a new line ends a rule, except in parentheses and after `|` (at"),
+    ('root ::= "a', "the closing '\"' is missing (at line 1, column 10)"),
+    ("root ::= [a", "the closing ']' is missing"),
+    ("root ::= <[a]>", "a special token is written <name>, or <[7]> by its id"),
+    ("root ::= [z-a]", "this range ends before it begins"),
+    ("root ::= []", "a class needs characters"),
+    (r'root ::= "\q"', "unknown escape; the escapes are \\n"),
+    (r'root ::= "\x4"', "unknown escape"),
+    (r'root ::= "\ud800"', "U+D800 is not a character"),
+    (r'root ::= "\U00110000"', "U+110000 is not a character"),
+    ('root ::= ("a"', "this parenthesis is never closed (at line 1, column 10)"),
+    ('root ::= "a")', "unexpected ')'"),
+    ("root ::= *", "'*' has no item before it to repeat"),
+    ('root ::= "a"{3,2}', "3 to 2 times"),
+    ('root ::= "a"{x}', "a count is written {m}, {m,} or {m,n}"),
+    ('root ::= "a"{,}', "a count is written"),
+    ('root ::= "a"{9999999999}', "more than 9 digits"),
+])  # fmt: skip
 def test_what_is_no_grammar_is_refused_with_its_place(text: str, message: str):
     with pytest.raises(SourceError) as caught:
         parse_gbnf(text)

@@ -108,16 +108,13 @@ def test_what_rust_reads_is_printed_for_ecma(pattern: str, printed: str) -> None
     assert translate(pattern, "rust", AT) == printed
 
 
-@pytest.mark.parametrize(
-    ("pattern", "printed"),
-    [
-        (r"b\d$", r"(?u)b\d$"),
-        ("(?i)a", "(?i)a"),
-        (re.compile(r"^a.$", re.DOTALL), r"(?s)^a.$"),
-        (re.compile(r"(?m)^\w", re.ASCII), r"(?ma)^\w"),
-        ("", "(?u)"),
-    ],
-)
+@pytest.mark.parametrize(("pattern", "printed"), [
+    (r"b\d$", r"(?u)b\d$"),
+    ("(?i)a", "(?i)a"),
+    (re.compile(r"^a.$", re.DOTALL), r"(?s)^a.$"),
+    (re.compile(r"(?m)^\w", re.ASCII), r"(?ma)^\w"),
+    ("", "(?u)"),
+])  # fmt: skip
 def test_what_python_reads_gets_its_flags(pattern: str | re.Pattern[str], printed: str) -> None:
     assert translate(pattern, "python", AT) == printed
 
@@ -137,25 +134,10 @@ OF_PYTHON = [
     "(?x) a # (any",
 ]
 TEXTS = [
-    *(
-        "",
-        "a",
-        "b",
-        "ab",
-        "Ab1",
-        "ab1",
-        "yes",
-        "YeS",
-        "yeſ",
-        "K",
-        "\u212a",
-        "é",
-        "aé",
-        "é b",
-        "a\n",
-    ),
+    *("", "a", "b", "ab", "Ab1", "ab1", "yes", "YeS", "yeſ", "K", "\u212a", "é", "aé", "é b",
+      "a\n"),
     *("a\n", "a\nb", "x\na\n", "'a'", "'a\"", "c\n", "c\nc", "a ", "é ", "٣", "ß", "ẞ", "İ", "ı"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("pattern", OF_PYTHON, ids=str)
@@ -217,21 +199,18 @@ def test_case_is_folded_as_rust_folds_it() -> None:
         assert members(translate(f"(?i)[{letter}]", "rust", AT)) & ASSIGNED == rust, letter
 
 
-@pytest.mark.parametrize(
-    ("pattern", "engine", "named"),
-    [
-        ("[[:^alpha:]]", "rust", "a class inside a class"),
-        ("[[a-c]x]", "rust", "a class inside a class"),
-        ("[a&&b]", "rust", "a class inside a class"),
-        (r"\<a", "rust", "a word boundary"),
-        (r"\b{start}a", "rust", "a word boundary"),
-        (r"(?i)\p{Lu}", "rust", "a property under flag i"),
-        (r"\p{Greek}", "rust", r"\p{Greek}"),
-        (r"[^\W\d]", "rust", r"the opposite of a class that holds \D, \S or \W"),
-        ("(?>a)", "python", "atomic group"),
-        ("a++", "python", "possessive quantifier"),
-    ],
-)
+@pytest.mark.parametrize(("pattern", "engine", "named"), [
+    ("[[:^alpha:]]", "rust", "a class inside a class"),
+    ("[[a-c]x]", "rust", "a class inside a class"),
+    ("[a&&b]", "rust", "a class inside a class"),
+    (r"\<a", "rust", "a word boundary"),
+    (r"\b{start}a", "rust", "a word boundary"),
+    (r"(?i)\p{Lu}", "rust", "a property under flag i"),
+    (r"\p{Greek}", "rust", r"\p{Greek}"),
+    (r"[^\W\d]", "rust", r"the opposite of a class that holds \D, \S or \W"),
+    ("(?>a)", "python", "atomic group"),
+    ("a++", "python", "possessive quantifier"),
+])  # fmt: skip
 def test_what_is_not_known_is_refused_by_name(
     pattern: str | re.Pattern[str], engine: Engine, named: str
 ) -> None:

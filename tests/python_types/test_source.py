@@ -115,22 +115,15 @@ def test_the_ends_of_time_are_on_offer(value: Any) -> None:
 
 
 @pytest.mark.untraced
-@pytest.mark.parametrize(
-    ("type_", "value"),
-    [
-        (Point, Point(1, "here")),
-        (Options, {"depth": 2}),
-        (Task, Task("t", [1, 2])),
-        (dict[Level, list[Point]], {Level.HIGH: [Point(0)]}),
-        (
-            Person,
-            Person.model_validate(
-                {"name": "é\n", "age": 3, "home": {"street": "", "zip": "01234"}}
-            ),
-        ),
-        (set[int], {1, 2, 3}),
-    ],
-)
+@pytest.mark.parametrize(("type_", "value"), [
+    (Point, Point(1, "here")),
+    (Options, {"depth": 2}),
+    (Task, Task("t", [1, 2])),
+    (dict[Level, list[Point]], {Level.HIGH: [Point(0)]}),
+    (Person,
+     Person.model_validate({"name": "é\n", "age": 3, "home": {"street": "", "zip": "01234"}})),
+    (set[int], {1, 2, 3}),
+])  # fmt: skip
 def test_values_are_on_offer_in_both_forms(type_: Any, value: Any) -> None:
     assert holds(machine(type_), written(type_, value))
     assert holds(machine(type_, plain=True), written(type_, value))

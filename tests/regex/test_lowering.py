@@ -1,6 +1,7 @@
 """The lowered language is `re`'s: whole matches and searches, anchors anywhere, every flag."""
 
 import json
+import random
 import re
 import time
 from functools import partial
@@ -10,13 +11,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from guideway.errors import LimitError
+from guideway.errors import LimitError, UnsupportedError
 from guideway.json_schema.spelling import spell_character
-from guideway.language.expr import EMPTY, EPSILON, both, complement, concat, literal, repeat
-from guideway.language.nodes import Expr, Repeat
-from guideway.language.utf8 import TEXT, TEXT_CHAR, CodePoints, character, inverse, points
+from guideway.language.expr import EMPTY, literal
+from guideway.language.nodes import Expr
+from guideway.language.utf8 import character
+from guideway.regex.backtracking_automaton import whole_matches
 from guideway.regex.lowering import lower_regex, lower_search
 from guideway.regex.parser import parse_regex
+from guideway.sources.sources import Dialect
 from regex_samples import ANCHORED, ANCHORS, PATTERNS, TEXTS, oracle, reader, trees
 from shares import one_in
 
@@ -79,27 +82,6 @@ def test_the_characters_can_be_spelled_as_json(pattern: str) -> None:
         assert finds(in_json) == bool(expected.search(text)), text
 
 
-def test_any_expression_can_spell_a_character() -> None:
-    def spell(ranges: CodePoints) -> Expr:
-        return both(complement(character(inverse(ranges))), TEXT_CHAR)
-
-    for pattern in (r"(?m:^a$|\n)*", r"a?(?m:^)b|a\Z\n?", "[^a]*$"):
-        accepts = reader(lower_regex(parse_regex(pattern), spell))
-        assert [text for text in LINES if accepts(text)] == list(
-            filter(oracle(pattern).fullmatch, LINES)
-        )
-
-
-def test_anchors_at_the_ends_leave_no_trace() -> None:
-    for pattern in ("^a+b$", r"\Aa+b\Z", "^(?:a+b)$", "(?m)^a+b$", "^a+b$|^a+b", "^^a+b$$"):
-        assert whole(pattern) is whole("a+b")
-    assert search("^a+b$") is whole("a+b")
-    assert search("^a+b") is concat(whole("a+b"), TEXT)
-    assert search("a$") is concat(TEXT, literal("a"))
-    assert search("a") is concat(TEXT, literal("a"), TEXT)
-    assert search("") is concat(TEXT, TEXT)
-
-
 def test_anchors_that_cannot_hold_leave_nothing() -> None:
     assert whole("a^b") is EMPTY
     assert whole("a$b") is EMPTY
@@ -107,43 +89,10 @@ def test_anchors_that_cannot_hold_leave_nothing() -> None:
     assert whole(r"a\Z\n") is EMPTY
 
 
-def test_a_search_looks_at_each_alternative() -> None:
-    finds = reader(search("^a|b$"))
-    for text in ("".join(word) for size in range(4) for word in product("abc", repeat=size)):
-        assert finds(text) == bool(re.search("^a|b$", text))
-
-
-@pytest.mark.parametrize(
-    ("pattern", "shorter"),
-    [(".*a.+", "a."), ("a*b?(?:c|)d{2,5}", "d{2}"), ("[a-z]*", ""), ("^a+b+", "^a+b"),
-     ("a{2,}$", "a{2}$"), ("(?:a+b)+|^c?d*", "ab|^"),
-     (r"a{3}\d*", "a{3}")],
-)  # fmt: skip
-def test_what_is_searched_for_is_as_short_as_it_may_be(pattern: str, shorter: str) -> None:
-    assert search(pattern) is search(shorter)
-    finds = reader(search(pattern))
-    for text in ("".join(word) for size in range(5) for word in product("abcdx1", repeat=size)):
-        assert finds(text) == bool(re.search(pattern, text))
-
-
 def test_the_end_of_ecma_is_no_newline() -> None:
     finds = reader(search("^a$"))
     assert finds("a")
     assert not finds("a\n")
-
-
-@pytest.mark.parametrize("count", ["{1000000000}", "{0,2147483648}", "{5,}", "*", "+"])
-def test_counts_are_one_node(count: str) -> None:
-    assert isinstance(whole(f"[ab]{count}"), Repeat)
-
-
-def test_counts_of_counts_stay_small() -> None:
-    tree = whole("(?:(?:a{1,1000}b){1,1000}c){2,2147483648}")
-    assert tree is repeat(
-        concat(repeat(concat(repeat(literal("a"), 1, 1000), literal("b")), 1, 1000), literal("c")),
-        2,
-        2**31,
-    )
 
 
 def test_lines_are_counted_within_a_limit_of_states() -> None:
@@ -155,31 +104,12 @@ def test_lines_are_counted_within_a_limit_of_states() -> None:
             whole(pattern)
 
 
-def test_lookaheads_at_the_beginning_are_intersections() -> None:
-    accepts = reader(whole(r"(?=.{4,253}$)(?:(?!-)[a-z-]{1,63}(?<!-)\.)+[a-z]{2,63}"))
-    assert accepts("a-b.com")
-    assert not accepts("a-.com")
-    assert not accepts("a.b")
-    assert not accepts("a." * 130 + "com")
-
-
 def test_lone_surrogates_match_nothing() -> None:
     assert whole("a\ud800b") is EMPTY
     assert whole(r"\ud800") is EMPTY
     assert whole(r"[\ud800-\udfff]") is EMPTY
     assert whole("a|\ud800") is literal("a")
     assert whole("(?i)\ud800a") is EMPTY
-
-
-def test_groups_and_laziness_do_not_change_the_language() -> None:
-    assert whole("(?P<x>a)(?:b)(?i:)c*?") is whole("abc*")
-    assert whole("") is EPSILON
-    assert whole("()") is EPSILON
-
-
-def test_classes_become_utf8() -> None:
-    assert whole("[é€]") is character(points(map(ord, "é€")))
-    assert whole("(?i)k") is character(points(map(ord, "kK\u212a")))
 
 
 WORDS = [f"{chr(97 + n % 26)}{n:x}{chr(97 + n % 7)}end" for n in range(10_000)]
@@ -208,3 +138,228 @@ def test_hostile_patterns_lower_within_a_moment(pattern: str) -> None:
     tree = parse_regex(pattern)
     assert lower_regex(tree) is lower_regex(tree)
     assert time.process_time() - began < 30
+
+
+# Lookaround, word boundaries and references back: `re` is the oracle, text by text.
+
+SIGNS = ["*", "+", "?", "{2}", "{1,2}", "{0,3}", "{2,}", "{1,14}"]
+LEAVES = ["a", "b", "ab", "[ab]", "[^a]", ".", "(?s:.)", r"\n", "", "^", "$", "(?m:^)", "(?m:$)"]
+LOOKAROUND_WORDS = ["a", "a ", "_", r"\w", r"\s", r"\b", r"\B", r"\n", ""]
+BEHIND = ["a", "ab", "[ab]", ".", r"\n", "^a", "b$", "(?<!a)b", r"\b"]
+LOOPS = ["(?:(?!%s).)*", "(?:(?!%s)[ab])+", "(?:(?!%s)(?s:.)){1,20}"]
+
+
+def trees_of_lookaround(leaves: list[str], deepest: int = 6) -> st.SearchStrategy[str]:
+    """Patterns with lookaround in them."""
+    return st.recursive(
+        st.sampled_from(leaves),
+        lambda inner: st.one_of(
+            st.builds("{}{}".format, inner, inner),
+            st.builds("{}{}{}".format, inner, inner, inner),
+            st.builds("(?:{}|{})".format, inner, inner),
+            st.builds("(?:{}){}".format, inner, st.sampled_from(SIGNS)),
+            st.builds("(?{}{})".format, st.sampled_from("=!"), inner),
+            st.builds("(?<{}{})".format, st.sampled_from("=!"), st.sampled_from(BEHIND)),
+            st.builds(str.__mod__, st.sampled_from(LOOPS), inner),
+        ),
+        max_leaves=deepest,
+    )
+
+
+def every(alphabet: str, size: int) -> list[str]:
+    return ["".join(word) for n in range(size + 1) for word in product(alphabet, repeat=n)]
+
+
+def check(pattern: str, texts: list[str]) -> None:
+    """A pattern has to mean the same as in `re`, by its parts and as one automaton."""
+    expected = oracle(pattern)
+    tree = parse_regex(pattern)
+    ways = [(lower_regex(tree), lower_search(tree))]
+    if not tree.backs:
+        ways += [(whole_matches(tree, False, character), whole_matches(tree, True, character))]
+    for whole, found in ways:
+        is_whole, is_found = reader(whole), reader(found)
+        for text in texts:
+            assert is_whole(text) == bool(expected.fullmatch(text)), text
+            assert is_found(text) == bool(expected.search(text)), text
+
+
+@given(trees_of_lookaround(LEAVES))
+@example("(?!a)[ab]+(?<!b)")
+@example("a(?=b)b(?<!a)")
+@example("(?:(?!ab).)*b")
+@example("(?:(?!ab|ba).){2,}")
+@example("(?:(?!.*b)[ab])*")
+@example("(?:(?!.*b)[ab])*b?")
+@example("(?:(?!)a)*")
+@example("(?:(?!)a)+")
+@example("(?:(?=a).)*b")
+@example("(?:(?!b)(?!ab).)*b")
+@example("(?:(?!b|)a)*")
+@example("(?=a|(?!b))[ab]")
+@example("(?:a(?=b)|b){1,2}")
+def test_lookaround_means_what_it_means_in_re(pattern: str) -> None:
+    check(pattern, every("ab\n", 4))
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    ["a(?:a|b(?=a)){0,38}", "a(?:a|b(?=a)){0,38}b?", "(?:a|b(?=a)){2,20}(?:a|c)",
+     "(?:b(?!b)a*)*", "(?:b(?!b)a*)+b?", "(?:(?=a)[ab]c?)*", r"(?:b(?!\Z)|a)*",
+     r"(?:b(?=\Z)|a)*c?", r"(?:b(?=a|\Z)|a)+", "(?:b(?=(?:[ac]))|a|c(?=b)|c(?!c))*",
+     "(?:(?:b(?!b)|a(?!a)){3,}c?)*", "(?:a|(?=b)){14}b", "(?:b(?=a)|b(?=c)|a)*.?",
+     "(?:(?=[ab])(?=[bc]).a?)*c*", "(?=(?:a|b(?=c))*c).*", "(?:a(?!)|b)*", "(?:a|b(?!a)){9}",
+     "(?:a|b(?=a)){0,9}.", "(?:b(?=b)(?=a)|a)*b", "(?:(?=a)bc|c)*", "a|a(?:[abc](?!bb))*a",
+     "(?:[ab](?!ab|c))*(?:ab|c)?", "(?:[ab](?!ab)){2,}b*", "(?:.(?!bb)){13}", "(?:b(?!ab))*c?",
+     "(?i:(?:A(?!B)|C)*)b?"],
+)  # fmt: skip
+def test_loops_may_ask_for_the_next_character(pattern: str) -> None:
+    check(pattern, [*every("abc", 5), "a" * 38, "a" * 39, "ab" * 19, "ba" * 20, "ba" * 6])
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    ["(?:ab(?=ba)|ba)*", "(?:(?=ab)ab)*", "(?:(?!.*b)a)*b", "(?:(?!a$)b)*", "(?:(?=ab)a)*b",
+     "(?:a|b(?!ab)){9}", "(?:a|b(?=c)){60}", "(?:(?:(?:(?:a|b(?=c))*)*)*)*", "(?:b(?<!ab)|a)*",
+     "(?:a(?=[ab])|b(?=[bc])|c(?=[cd])|d(?=[de]))*", "(?:(?!(?=a)b)a)*", "(?:(?=.*c)[ab]|c)*",
+     "(?:(?!" + "ab" * 30 + ").)*b", r"a(?!b)\w+(?<!c)d", "(?:(?!ab).)*(?<!b)b", "(?m:^a$|b|\\n)*",
+     "(?:(?=a(?<=ba))a|b)*", "(?=a(?<=a))a", "a(?<=a(?=b))b", r"b(?<=(?:(?!ab)b))b",
+     "(?<!(?<!a)b)c", "(?<=(?:a|(?<=b)c)(?=d|a$))[ad]", "(?:(?<!a(?=bb))b|a)*",
+     r"(?:(?<=\bab)c|ab|b|d)*",
+     "(?:(?!b)[ab]{1,3}(?<!b)c)+", "(?:(?!b)[ab]{1,3}(?<!b)c|b(?=c)cc?){2,}", "(?:a(?<=^a)|b)*",
+     "(?:(?!bc)b?.)*", "(?:.(?<!ab))*", "(?:[ab](?=.{2})c|.)*"],
+)  # fmt: skip
+def test_lookaround_may_stand_in_loops_and_in_lookaround(pattern: str) -> None:
+    check(pattern, [*every("abcd", 4), *every("abc", 6), "ab" * 19, "c" * 300, "bc" * 150, "a\nb"])
+
+
+def test_an_automaton_of_lookaround_may_be_too_large() -> None:
+    with pytest.raises(LimitError, match="more than 5000 states") as caught:
+        lower_regex(parse_regex("(?:(?=[ab]*a[ab]{13}c)[ab]|c)*"))
+    assert caught.value.limit == "states of a pattern"
+
+
+@pytest.mark.untraced
+@one_in(3)
+@given(trees_of_lookaround(LOOKAROUND_WORDS))
+@example(r"(?:\B){1,2}")
+@example(r"\B")
+@example(r"(?:\ba\b ?)*")
+@example(r"(?:\w+\b\s*){2,3}")
+@example(r"(?:a|\b)\b(?: \b)?a")
+@example(r"(?:(?:a?){3})\b(?:_? )")
+def test_word_boundaries_mean_what_they_mean_in_re(pattern: str) -> None:
+    check(pattern, every("a _\n", 3))
+
+
+@pytest.mark.parametrize("pattern", [
+    r"\bé\b", r"(?a:\bé\b.)", r"\b(?a:\b).", r"(?a:.\b|\B)(?u:\b.)", r"\w\b\W", r"[^a]\b[^ ]",
+    r"(?:é|\b) ?", r"\B.\B", r"é+\b.?",
+])  # fmt: skip
+def test_words_are_those_of_unicode(pattern: str) -> None:
+    check(pattern, every("éa \u212a", 3))
+
+
+@one_in(3)
+@given(st.data())
+def test_references_are_the_texts_of_their_groups(data: st.DataObject) -> None:
+    part = st.sampled_from(["a", "b", "[ab]", "a?", "(?:a|bb)", "", "(?:ab){0,2}", "[^b\n]"])
+    names = st.sampled_from([r"\1", r"\2", r"(?:\1|b)", r"\1*", "a"])
+    pattern = (
+        "("
+        + data.draw(part)
+        + ")"
+        + "".join(
+            data.draw(st.lists(st.one_of(names, part.map("({})".format)), min_size=1, max_size=4))
+        )
+    )
+    try:
+        oracle(pattern)
+        lower_regex(parse_regex(pattern))
+    except (re.error, UnsupportedError):
+        return
+    check(pattern, every("ab", 5))
+
+
+@pytest.mark.untraced
+@pytest.mark.parametrize(
+    "pattern",
+    [r"(['\"])[ab]*\1", r"(a|b)\1", r"(?P<x>a|b)(?:(?P=x)|c)", r"(?:(a|b)\1)*", r"((a)b)\1",
+     r"(a|b)(c|d)\2\1", r"(?:x(a|b)y\1|z)", r"()\1", r"(?i:(a))\1", r"(a|b)(?=\1).",
+     r"a|([^\s\S])\1\B"],
+)  # fmt: skip
+def test_references_to_few_texts_are_written_out(pattern: str) -> None:
+    check(pattern, [*every("abc", 4), *every("x'\"azyA", 4)])
+
+
+@pytest.mark.parametrize(
+    ("pattern", "words"),
+    [(r"(a*)\1", "more than 256 texts"), (r"(\w)\1", "more than 256 texts"),
+     (r"(a)?\1", "left out"), (r"(?:(a)|b)\1", "left out"), (r"((a)b)\1\2", "left out"),
+     (r"(?=(a|b))\1", "left out"), (r"(a)(?i:\1)", "ignores case"), (r"(^a)\1", "256 texts"),
+     (r"([a-z])([a-z])(?:\1\2){3}" + "x*" * 99, "50000 parts"), (r"(a{300})\1", "256 texts"),
+     (r"([a-z]{2})\1", "256 texts"), (r"((?:[a-z]|aa){0,2})\1", "256 texts"),
+     ("(?=" * 14 + "a" + ")" * 14, "nested more than 12")],
+)  # fmt: skip
+def test_what_has_no_automaton_here_is_refused_by_name(pattern: str, words: str) -> None:
+    with pytest.raises(UnsupportedError, match=words) as caught:
+        lower_regex(parse_regex(pattern))
+    assert caught.value.feature in ("lookaround", "backreference", "word boundary")
+    assert caught.value.position is not None
+
+
+def test_lookaround_can_be_spelled_as_json() -> None:
+    def spell(ranges: tuple[tuple[int, int], ...]) -> object:
+        return spell_character(ranges, False)
+
+    tree = parse_regex(r'^(?!.*"")[a"]+(?<!a)$', "ecma")
+    accepts = reader(lower_search(tree, spell))  # type: ignore[arg-type]
+    for text, good in [('a"', True), ('a""', False), ('"a', False), ("a", False)]:
+        for quote in ('\\"', "\\u0022"):
+            assert accepts(text.replace('"', quote)) == good
+    names = parse_regex(r"^[a-z](?:[a-z]|-(?=[a-z])){0,38}$", "ecma")  # GitHub's
+    accepts = reader(lower_search(names, spell))  # type: ignore[arg-type]
+    for text, good in [("a-b", True), ("a--b", False), ("a-", False), ("a" * 40, False)]:
+        for dash in ("-", "\\u002d"):
+            assert accepts(text.replace("-", dash)) == good
+    bounded = reader(lower_search(parse_regex(r"\ba\b", "ecma"), spell))  # type: ignore[arg-type]
+    assert bounded(r"\u0061 b")
+    assert bounded(r"é\u0061")
+    assert not bounded("ab")
+
+
+@pytest.mark.parametrize(("dialect", "taken"), [("python", False), ("ecma", True)])
+def test_no_boundary_is_in_the_empty_text_for_ecma_alone(dialect: Dialect, taken: bool) -> None:
+    assert lower_regex(parse_regex(r"\B", dialect)).nullable == taken
+    assert lower_regex(parse_regex(r"\b", dialect)) is EMPTY
+
+
+@pytest.mark.slow
+def test_a_million_random_pairs_of_patterns_and_texts_agree_with_re() -> None:
+    """About ten minutes; a sample of it runs above."""
+    choose = random.Random(2026)
+    pairs, texts = 0, every("ab\n ", 5)
+    while pairs < 1_000_000:
+        pattern = _pattern(choose, 4)
+        try:
+            oracle(pattern)
+        except re.error:
+            continue
+        check(pattern, texts)
+        pairs += 4 * len(texts)
+
+
+def _pattern(choose: random.Random, depth: int) -> str:
+    if depth == 0:
+        return choose.choice([*LEAVES, r"\b", r"\w", r"\s"])
+    inner, more = _pattern(choose, depth - 1), _pattern(choose, depth - choose.randint(1, depth))
+    options = [
+        inner,
+        inner + more,
+        f"(?:{inner}|{more})",
+        f"(?:{inner}){choose.choice(SIGNS)}",
+        f"{more}(?{choose.choice('=!')}{inner})",
+        f"{inner}(?<{choose.choice('=!')}{choose.choice(BEHIND)}){more}",
+        choose.choice(LOOPS) % inner,
+    ]
+    return choose.choice(options)

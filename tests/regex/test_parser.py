@@ -11,12 +11,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from guideway.errors import GuidewayError, LimitError, SourceError, UnsupportedError
-from guideway.regex.parser import MOST_NESTED, parse_regex
+from guideway.language.derivative import Derivatives
+from guideway.language.expr import alt, both, complement
+from guideway.regex.lowering import lower_regex
+from guideway.regex.parser import MOST_NESTED, PROPERTIES, parse_regex
 from guideway.regex.tree import (
     Alternation,
     Anchor,
     Class,
-    Dot,
     Group,
     Mode,
     Range,
@@ -27,6 +29,7 @@ from guideway.regex.tree import (
     outline,
 )
 from guideway.sources.sources import DIALECTS, Dialect
+from json_schemas import matches
 from regex_samples import oracle
 
 PLAIN = Mode()
@@ -126,84 +129,6 @@ def test_the_tree_says_what_was_written_and_where() -> None:
     )
 
 
-def test_a_count_takes_the_last_character_of_a_run() -> None:
-    assert body("abc+") == Sequence(
-        (Text("ab", PLAIN, 0), Repeat(Text("c", PLAIN, 2), 1, None, False, 2)), 0
-    )
-
-
-@pytest.mark.parametrize(
-    ("pattern", "low", "high"),
-    [("a{3}", 3, 3), ("a{3,}", 3, None), ("a{,4}", 0, 4), ("a{3,4}", 3, 4), ("a{,}", 0, None),
-     ("a*", 0, None), ("a+", 1, None), ("a?", 0, 1), ("a{0002147483648}", 2**31, 2**31)],
-)  # fmt: skip
-def test_counts_are_read(pattern: str, low: int, high: int | None) -> None:
-    assert body(pattern) == Repeat(Text("a", PLAIN, 0), low, high, False, 0)
-
-
-@pytest.mark.parametrize(
-    "pattern", ["{", "{}", "a{", "a{1", "a{1,", "a{1,2", "a{x}", "a{ 1}", "{a}"]
-)
-def test_a_brace_that_begins_no_count_is_a_character(pattern: str) -> None:
-    parts = body(pattern)
-    texts = [parts] if isinstance(parts, Text) else parts.items
-    assert "".join(part.text for part in texts) == pattern
-
-
-@pytest.mark.parametrize(
-    ("escape", "character"),
-    [(r"\n", "\n"), (r"\a", "\a"), (r"\f", "\f"), (r"\r", "\r"), (r"\t", "\t"), (r"\v", "\v"),
-     (r"\\", "\\"), (r"\x41", "A"), (r"\u0041", "A"), (r"\U0001F600", "😀"), (r"\N{EM DASH}", "—"),
-     (r"\0", "\0"), (r"\012", "\n"), (r"\101", "A"), (r"\.", "."), (r"\_", "_"), ("\\\n", "\n"),
-     (r"\é", "é"), (r"\ud800", "\ud800"), (r"\-", "-"), (r"\08", None)],
-)  # fmt: skip
-def test_escapes_name_characters(escape: str, character: str | None) -> None:
-    if character is None:
-        assert [item.text for item in body(escape).items] == ["\0", "8"]
-    else:
-        assert body(escape) == Text(character, PLAIN, 0)
-        assert body(f"[{escape}]") == Class((ord(character),), False, PLAIN, 0)
-
-
-def test_in_a_class_b_is_backspace() -> None:
-    assert body(r"[\b]") == Class((8,), False, PLAIN, 0)
-
-
-def test_flags_hold_where_they_stand() -> None:
-    tree = body("(?is)a(?m-i:.$(?x: b # c\n))(?a:d(?u:e))")
-    i = Mode(ignore_case=True, dot_all=True)
-    m = Mode(multiline=True, dot_all=True)
-    x = Mode(multiline=True, dot_all=True, verbose=True)
-    a = Mode(ignore_case=True, dot_all=True, ascii=True)
-    assert tree.items[0] == Text("a", i, 5)
-    assert tree.items[1].item.items[:2] == (Dot(m, 12), Anchor("line end", 13))
-    assert tree.items[1].item.items[2].item == Text("b", x, 19)
-    assert tree.items[2].item.items[0] == Text("d", a, 31)
-    assert tree.items[2].item.items[1].item == Text("e", i, 36)
-
-
-def test_flags_can_stand_beside_the_pattern() -> None:
-    assert body(" a\n. ", flags="aimsx").items == (
-        Text("a", mode := Mode("python", True, True, True, True, True), 1),
-        Dot(mode, 3),
-    )
-    assert body("a", flags="u") == Text("a", PLAIN, 0)
-    assert body("a", flags="m") == Text("a", Mode(multiline=True), 0)
-
-
-def test_lookaround_boundaries_and_references_are_named() -> None:
-    tree = parse_regex(r"(?=a)(?!b)(?<=c)(?<!d)\b\B(e)\1(?P<n>f)(?P=n)")
-    assert [line.strip() for line in outline(tree)] == [
-        "0: Sequence", "0:   Look ahead", "3:     Text 'a'", "5:   Look not ahead",
-        "8:     Text 'b'", "10:   Look behind", "14:     Text 'c'", "16:   Look not behind",
-        "20:     Text 'd'", "22:   Boundary", "24:   Boundary no", "26:   Group 1",
-        "27:     Text 'e'", "29:   Back 1", "31:   Group 2 n", "37:     Text 'f'", "39:   Back 2",
-    ]  # fmt: skip
-    assert (tree.looks, tree.boundaries, tree.backs) == (True, True, True)
-    plain = parse_regex("a")
-    assert (plain.looks, plain.boundaries, plain.backs) == (False, False, False)
-
-
 @pytest.mark.parametrize(
     "pattern",
     ["(?<=ab|cd)", r"(?<=\d[a-z].)", "(?<=(?:ab){2})", r"(ab)(?<=\1)", r"(?<=^a\b(?=b*)$)",
@@ -212,11 +137,6 @@ def test_lookaround_boundaries_and_references_are_named() -> None:
 def test_re_looks_back_over_what_has_one_width(pattern: str) -> None:
     assert oracle(pattern)
     assert refusal(pattern) is None
-
-
-def test_only_parentheses_that_capture_have_a_number() -> None:
-    groups = body("(a)(?:b)(?P<c>c)(?i:d)").items
-    assert [(group.number, group.name) for group in groups] == [(1, ""), (0, ""), (2, "c"), (0, "")]
 
 
 @pytest.mark.parametrize(
@@ -383,3 +303,128 @@ def test_what_to_write_for_a_script_is_said() -> None:
     with pytest.raises(UnsupportedError, match="scripts are not supported") as refused:
         parse_regex(r"\p{Han}+")
     assert r"[\u4e00-\u9fff]" in str(refused.value)
+
+
+# The dialect of JSON Schema's patterns: ECMA-262 with its u flag.
+
+ECMA = Mode("ecma")
+
+
+def body_of_ecma(pattern: str, flags: str = "") -> Any:
+    return parse_regex(pattern, "ecma", flags).body
+
+
+@pytest.mark.parametrize(
+    ("pattern", "name"),
+    [(r"\p{Lu}", "Lu"), (r"\p{Uppercase_Letter}", "Lu"), (r"\p{gc=Lu}", "Lu"),
+     (r"\p{General_Category=Letter}", "L"), (r"\p{digit}", "Nd"), (r"\p{punct}", "P"),
+     (r"\p{Any}", "Any"), (r"\p{ASCII}", "ASCII"), (r"\p{Assigned}", "Assigned")],
+)  # fmt: skip
+def test_properties_go_by_their_short_name(pattern: str, name: str) -> None:
+    assert body_of_ecma(pattern) == Shorthand(name, False, ECMA, 0)
+    assert body_of_ecma(pattern.replace("p{", "P{")) == Shorthand(name, True, ECMA, 0)
+
+
+def test_every_general_category_has_a_name_in_two_lengths() -> None:
+    assert len({name for name in PROPERTIES.values() if len(name) <= 2}) == 38
+
+
+@pytest.mark.parametrize(
+    ("pattern", "position", "words"),
+    [
+        ("a{,5}", 1, "{0,5}"[:3]),
+        (r"[\A]", 1, "is ^"),
+        (r"[\Z]", 1, "is $"),
+        (r"[\z]", 1, "$ in JSON Schema"),
+        (r"\a", 0, r"\x07"),
+        (r"\U0001F600", 0, r"\u{…}"),
+        (r"\N{EM DASH}", 0, r"\u{…}"),
+        (r"\01", 0, "not an escape"),
+        (r"[\1]", 1, "not an escape"),
+        (r"\1", 0, "no group 1"),
+        (r"\c1", 0, "needs a letter"),
+        (r"\u{110000}", 0, "10FFFF"),
+        (r"\u12", 0, "4 hexadecimal digits"),
+        (r"\pX", 0, "braces"),
+        (r"\x{110000}", 0, "10FFFF"),
+        (r"\x4", 0, "2 hexadecimal digits"),
+        ("(?#a", 0, "is not closed"),
+        ("a(?x)b", 1, "the flags are i, s"),
+        ("(?u:a)", 0, "the flags are i, s"),
+        ("(?i-i:a)", 0, "both on and off"),
+        ("a*+", 2, "repeated already"),
+        ("(?(1)a)", 0, "unknown extension"),
+        ("^*", 1, "nothing to repeat"),
+    ],
+)
+def test_an_error_of_ecma_points_at_what_is_wrong(pattern: str, position: int, words: str) -> None:
+    with pytest.raises(SourceError) as caught:
+        body_of_ecma(pattern)
+    assert caught.value.position == position
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "feature"),
+    [("(?i)a", "inline flags"), ("(?m:^a)", "flag m"), ("a(?m)^b", "flag m"),
+     ("[[:^alpha:]]", "[:^…:]"), (r"\p{Script=Greek}", r"\p{Script=…}"),
+     (r"\p{Greek}", r"\p{Greek}"), ("(?>a)", "atomic group")],
+)  # fmt: skip
+def test_what_is_not_supported_is_refused_by_name(pattern: str, feature: str) -> None:
+    with pytest.raises(UnsupportedError) as caught:
+        body_of_ecma(pattern)
+    assert caught.value.feature == feature
+
+
+def test_ecma_looks_back_over_anything_and_names_its_references() -> None:
+    assert parse_regex(r"(?<=a*)(?<x>a)\k<x>", "ecma").backs
+    with pytest.raises(SourceError, match="no group before this place has that name"):
+        body_of_ecma(r"(?<x>a)\k<y>")
+    with pytest.raises(SourceError, match="nothing to repeat"):
+        body_of_ecma("(?=a)*")
+
+
+def test_an_unknown_property_has_a_near_name() -> None:
+    with pytest.raises(UnsupportedError, match="did you mean 'Letter'"):
+        body_of_ecma(r"\p{Leter}")
+
+
+def test_flags_of_javascript_are_refused_by_name() -> None:
+    with pytest.raises(UnsupportedError, match="flag m has different lines"):
+        body_of_ecma("a", "m")
+    with pytest.raises(UnsupportedError, match="flag v"):
+        body_of_ecma("a", "v")
+    with pytest.raises(SourceError, match="'x' is not a flag"):
+        body_of_ecma("a", "x")
+
+
+TEXTS = ("", "a", "A", "b", "ab", "aB", "AB", "Ab", "aa", "aA", "a\n", "a.b", "a\nb", "é", "É", "_")
+
+
+def found(pattern: str, text: str) -> bool:
+    engine = Derivatives(lower_regex(parse_regex(pattern, "ecma")))
+    return matches(engine, text)
+
+
+@pytest.mark.parametrize("pattern", [
+    "(?i:a)b", "a(?i:b)", "(?i:a(?-i:b))", "(?i:[ab]+)", "(?i:[^a]b?)", "(?s:a.b)", "a.b",
+    "(?is:A.B)", "(?P<x>a)b", "(?P<x>[ab])(?P=x)", r"\Aab?\Z", r"a\Z", r"(?:\Aa|b)(?#no text)",
+    "(?i:é)", "(?i:a|É)",
+])  # fmt: skip
+def test_flavours_are_read_as_python_reads_them(pattern: str) -> None:
+    for text in TEXTS:
+        assert found(pattern, text) == bool(re.fullmatch(pattern, text)), text
+
+
+@pytest.mark.parametrize(
+    ("pattern", "alike"),
+    [(r"a\z", r"a\Z"), (r"\x{61}\x{00062}?", "ab?"), (r"\pL", r"\p{L}"), (r"\PL+", r"\P{L}+"),
+     ("a(?i)b", "a(?i:b)"), ("a(?i)b|a", "a(?i:b)|(?i:a)"), ("(a(?i)b)?a", "(a(?i:b))?a"),
+     ("^(?i)a(?-i)b", "^(?i:a)b"), ("a(?s).", "a(?s:.)"), ("[[:alpha:]_]+", "[A-Za-z_]+"),
+     ("[^[:alnum:]é]", "[^A-Za-z0-9é]"), ("[[:punct:]]", r"[!-\/:-@\[-`{-~]"),
+     ("[[:space:][:upper:]]b?", r"[\t-\r A-Z]b?"), ("[[:nothing]", r"[\[:nothing]")],
+)  # fmt: skip
+def test_flavours_mean_the_same_as_what_is_longer(pattern: str, alike: str) -> None:
+    one, other = (lower_regex(parse_regex(each, "ecma")) for each in (pattern, alike))
+    engine = Derivatives(alt(both(one, complement(other)), both(other, complement(one))))
+    assert not engine.has_text(engine.start())

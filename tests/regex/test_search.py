@@ -1,4 +1,4 @@
-r"""A pattern is found in a text where `re` finds it, and by its automaton."""
+"""A pattern is found in a text where `re` finds it, and by its automaton."""
 
 import random
 import re
@@ -11,25 +11,12 @@ from guideway.errors import GuidewayError
 from guideway.language.regular import contains
 from guideway.regex.lowering import lower_search
 from guideway.regex.parser import parse_regex
-from guideway.regex.search import finds, samples
+from guideway.regex.search import finds, samples, words_of_pattern
 
 TEXTS = ["".join(chars) for length in range(5) for chars in product("aB0 ", repeat=length)]
 LEAVES = [
-    "a",
-    "B",
-    "[aB]",
-    "[^a]",
-    ".",
-    r"\w",
-    r"\d",
-    r"\s",
-    r"[\W0]",
-    r"\S",
-    r"\b",
-    r"\B",
-    "^",
-    "$",
-]
+    "a", "B", "[aB]", "[^a]", ".", r"\w", r"\d", r"\s", r"[\W0]", r"\S", r"\b", r"\B", "^", "$",
+]  # fmt: skip
 
 
 def pattern(chance: random.Random, depth: int) -> str:
@@ -94,3 +81,27 @@ def test_some_are_not_told() -> None:
 def test_of_a_class_the_usual_characters_are_taken_in_turn() -> None:
     assert any({*"aA0"} == {*sample} for sample in samples("^[aA0]+$"))
     assert {*samples("^[!#]$")} == {"!", "#"}
+
+
+# Patterns with few words: those, and no others, are what `re` finds them in.
+
+SHORT = ["".join(word) for size in range(5) for word in product("abX", repeat=size)]
+PARTS = ["a", "b", "ab", "[ab]", "[a-b]", "X?", "a{0,2}", "(b|aX)", "(?:a|b){2}", "", "(?:)", "[]"]
+
+
+def words(pattern: str) -> frozenset[str] | None:
+    return words_of_pattern(parse_regex(pattern, "ecma"))
+
+
+def test_words_are_what_re_finds_a_pattern_in() -> None:
+    dice, told = random.Random(4), 0
+    for _ in range(400):
+        body = "".join(dice.choices(PARTS, k=dice.randint(0, 3)))
+        pattern = f"^{body}$" if dice.random() < 0.8 else f"^({body}|{dice.choice(PARTS)})$"
+        found = words(pattern)
+        if found is not None:
+            told += 1
+            looked = re.compile(pattern.replace("[]", "(?!)").replace("$", r"\Z"))
+            assert {word for word in found if len(word) < 5} == set(filter(looked.search, SHORT))
+            assert all(map(looked.search, found))
+    assert told > 350

@@ -1,14 +1,30 @@
-r"""What grammars have that Lark has not: where it begins and ends, and what is refused by name."""
+"""What grammars have that Lark has not: where it begins and ends, and what is refused by name."""
+
+import random
+import re
+from itertools import combinations, product
 
 import pytest
 
 import guideway as gw
+from guideway.automaton.token_tries import unpack
+from guideway.constraint.lowering import lower_source, lower_substring
+from guideway.context_free.lark.errors import LarkTerminal, Reading, placed
 from guideway.context_free.lark.extensions import CLOSE, DEEPEST, OPEN, extend
 from guideway.context_free.lark.reader import read_lark
-from guideway.context_free.lark.source import Lark
-from guideway.errors import LimitError, SourceError, UnsupportedError
+from guideway.context_free.lark.source import Lark, regexes_placed
+from guideway.errors import (
+    GuidewayError,
+    LimitError,
+    SourceError,
+    UnsatisfiableError,
+    UnsupportedError,
+)
+from guideway.language.derivative import Derivatives
+from guideway.language.finite_languages import Decisions
 from guideway.sources.regions import Special, substring
-from guideway.sources.sources import Either, Literal
+from guideway.sources.sources import Either, Literal, Source
+from lark_samples import accepted
 
 
 def parts(text, **options):
@@ -83,77 +99,57 @@ def test_nested_grammars_import_what_the_outer_one_does():
     assert {*dict(source.parts[0].source.files)} == {"a/b.lark", "a/c.lark", "common.lark"}
 
 
-@pytest.mark.parametrize(
-    ("text", "error", "said"),
-    [
-        ("start: %json 3", SourceError, r"%json needs braces.*line 1, column 8"),
-        ('start: "a"\n | %json {"}"', SourceError, r"brace of %json is never closed.*line 2, "),
-        ('start: "a" %regex {"a": }', SourceError, r"not JSON: Expecting value.*column 25"),
-        ("start: %regex {}", SourceError, "substring_words, substring_chars"),
-        ('start: %regex {"substring_word": 1}', SourceError, "did you mean 'substring_words'"),
-        ('start: %regex {"substring_words": []}', SourceError, "must be a string, not"),
-        (
-            'start: %regex {"substring_chunks": "a"}',
-            SourceError,
-            'must be a list of strings, not "a"',
-        ),
-        (
-            'start: %regex {"substring_chunks": [1]}',
-            SourceError,
-            "must be a list of strings, not an arr",
-        ),
-        (
-            f'start: %regex {{"substring_words": {"[" * 9999}{"]" * 9999}}}',
-            SourceError,
-            "must be a string, not an array",
-        ),
-        ("start: <[1-]>", SourceError, r"write token ids as <\[7\]>"),
-        ("start: <[3-1]>", SourceError, "the lower id"),
-        (f"start: <[{'9' * 5000}]>", SourceError, r"write token ids as <\[7\]>"),
-        ("start: <[0-999]>", LimitError, "more than 256 tokens"),
-        ("start: <[0-255,300]>", LimitError, "more than 256 tokens"),
-        ("start: <[^3]>", UnsupportedError, "whatever number of tokens"),
-        ("start: <[*]>~1..9", UnsupportedError, "whatever number of tokens"),
-        ("start: (<[*]>)*", UnsupportedError, "whatever number of tokens"),
-        ("start: <[^]>*", SourceError, r"write token ids as <\[7\]>"),
-        ("start: <[^0-999]>*", LimitError, "more than 256 tokens"),
-        ("start: @other", UnsupportedError, r"%import other\.start"),
-        ("start: A\nA: /a+/ & /[ab]/", UnsupportedError, "& is not supported: no terminal of"),
-        ("start: A\nA: ~/a+/", UnsupportedError, "~ is not supported: no terminal of"),
-        ('%llguidance {"a": 1}\nstart: "a"', UnsupportedError, "%llguidance is not supported"),
-        ('start: a\na[lazy]: "x"', UnsupportedError, r"\[lazy\].*lazy count.*line 2, column 2"),
-        ('a[stop="x", capture]: "x"', UnsupportedError, r"\[stop\].*look ahead"),
-        ('a[capture, max_tokens=3]: "x"', UnsupportedError, r"\[max_tokens\].*\{1,80\}"),
-        ('a[captur]: "x"', SourceError, r"the option \[capture\]"),
-        ('a[capture=""]: "x"', SourceError, "a capture needs a name"),
-        (r'a[capture="\x"]: "x"', SourceError, "not JSON.*line 1, column 12"),
-        ('A[capture]: "x"', SourceError, "A is a terminal"),
-        (f'start: "{OPEN}" <a>', SourceError, "not characters"),
-        (
-            "start: " + "%lark {start: " * 25 + '"a"' + "}" * 25,
-            LimitError,
-            f"{DEEPEST} levels deep",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("text", "error", "said"), [
+    ("start: %json 3", SourceError, r"%json needs braces.*line 1, column 8"),
+    ('start: "a"\n | %json {"}"', SourceError, r"brace of %json is never closed.*line 2, "),
+    ('start: "a" %regex {"a": }', SourceError, r"not JSON: Expecting value.*column 25"),
+    ("start: %regex {}", SourceError, "substring_words, substring_chars"),
+    ('start: %regex {"substring_word": 1}', SourceError, "did you mean 'substring_words'"),
+    ('start: %regex {"substring_words": []}', SourceError, "must be a string, not"),
+    ('start: %regex {"substring_chunks": "a"}', SourceError, 'must be a list of strings, not "a"'),
+    ('start: %regex {"substring_chunks": [1]}', SourceError,
+     "must be a list of strings, not an arr"),
+    (f'start: %regex {{"substring_words": {"[" * 9999}{"]" * 9999}}}', SourceError,
+     "must be a string, not an array"),
+    ("start: <[1-]>", SourceError, r"write token ids as <\[7\]>"),
+    ("start: <[3-1]>", SourceError, "the lower id"),
+    (f"start: <[{'9' * 5000}]>", SourceError, r"write token ids as <\[7\]>"),
+    ("start: <[0-999]>", LimitError, "more than 256 tokens"),
+    ("start: <[0-255,300]>", LimitError, "more than 256 tokens"),
+    ("start: <[^3]>", UnsupportedError, "whatever number of tokens"),
+    ("start: <[*]>~1..9", UnsupportedError, "whatever number of tokens"),
+    ("start: (<[*]>)*", UnsupportedError, "whatever number of tokens"),
+    ("start: <[^]>*", SourceError, r"write token ids as <\[7\]>"),
+    ("start: <[^0-999]>*", LimitError, "more than 256 tokens"),
+    ("start: @other", UnsupportedError, r"%import other\.start"),
+    ("start: A\nA: /a+/ & /[ab]/", UnsupportedError, "& is not supported: no terminal of"),
+    ("start: A\nA: ~/a+/", UnsupportedError, "~ is not supported: no terminal of"),
+    ('%llguidance {"a": 1}\nstart: "a"', UnsupportedError, "%llguidance is not supported"),
+    ('start: a\na[lazy]: "x"', UnsupportedError, r"\[lazy\].*lazy count.*line 2, column 2"),
+    ('a[stop="x", capture]: "x"', UnsupportedError, r"\[stop\].*look ahead"),
+    ('a[capture, max_tokens=3]: "x"', UnsupportedError, r"\[max_tokens\].*\{1,80\}"),
+    ('a[captur]: "x"', SourceError, r"the option \[capture\]"),
+    ('a[capture=""]: "x"', SourceError, "a capture needs a name"),
+    (r'a[capture="\x"]: "x"', SourceError, "not JSON.*line 1, column 12"),
+    ('A[capture]: "x"', SourceError, "A is a terminal"),
+    (f'start: "{OPEN}" <a>', SourceError, "not characters"),
+    ("start: " + "%lark {start: " * 25 + '"a"' + "}" * 25, LimitError, f"{DEEPEST} levels deep"),
+])  # fmt: skip
 def test_what_is_wrong_or_means_nothing_here_is_told_with_its_place(text, error, said):
     with pytest.raises(error, match="(?s)" + said):
         Lark(text)
 
 
-@pytest.mark.parametrize(
-    ("text", "error", "said"),
-    [
-        ('start: A\nA: "a" %json {}', SourceError, r"terminal A beside.*line 2, column 8"),
-        ("start: A\nA: <x>+", SourceError, "<x> stands in the terminal A"),
-        ('start: "a"\n%ignore <x>', UnsupportedError, "<x> cannot be ignored"),
-        ('start: %json {"a":\n{}} %json {} oops', SourceError, r"'oops'.*line 2, column 14"),
-        ('start: "a" %json {} ~x', SourceError, r"line 1, column 22"),
-        ("start: <x>\n    | <x> <y>", SourceError, None),
-        ("start: %json {} %% ", SourceError, r"line 1, column 17"),
-        ("%declare <|x|>", SourceError, r"<\\|x\\|>.*line 1, column 10"),
-    ],
-)
+@pytest.mark.parametrize(("text", "error", "said"), [
+    ('start: A\nA: "a" %json {}', SourceError, r"terminal A beside.*line 2, column 8"),
+    ("start: A\nA: <x>+", SourceError, "<x> stands in the terminal A"),
+    ('start: "a"\n%ignore <x>', UnsupportedError, "<x> cannot be ignored"),
+    ('start: %json {"a":\n{}} %json {} oops', SourceError, r"'oops'.*line 2, column 14"),
+    ('start: "a" %json {} ~x', SourceError, r"line 1, column 22"),
+    ("start: <x>\n    | <x> <y>", SourceError, None),
+    ("start: %json {} %% ", SourceError, r"line 1, column 17"),
+    ("%declare <|x|>", SourceError, r"<\\|x\\|>.*line 1, column 10"),
+])  # fmt: skip
 def test_what_lark_says_is_about_the_text_as_it_was_written(text, error, said):
     if said is None:
         assert len(read_lark(Lark(text)).parts) == 3
@@ -187,3 +183,337 @@ def test_parts_are_exchanged_without_reading_the_grammar_again():
     assert [part.source for part in changed.parts] == [Special(3), gw.JsonSchema("{}")]
     assert changed != source
     assert Lark('start: "a"').with_parts(Literal) == Lark('start: "a"')
+
+
+# What stands in a Lark grammar and is no Lark: compositions of sources say what is right.
+
+LEXERS = ("contextual", "dynamic")
+LIST = '{"type": "array", "items": {"enum": [1, 2]}, "maxItems": 2}'
+NUMBER = '{"enum": [1, 12]}'
+
+
+def texts(source: Source, letters: str, size: int) -> set[str]:
+    """Those of a source."""
+    return accepted(lower_source(source, Decisions()), letters, size)
+
+
+def drawn(draw: random.Random, depth: int = 2) -> tuple[str, Source]:
+    """An expression in Lark, and the same in sources; each letter is a terminal of its own."""
+    kind = draw.choice(["letter", "part", "row", "either", "count"]) if depth else "part"
+    if kind == "letter":
+        letter = draw.choice("ab")
+        return f'"{letter}"', gw.source(letter)
+    if kind == "part":
+        return draw.choice(
+            [
+                (f"%json {LIST}", gw.JsonSchema(LIST)),
+                (f"%json {NUMBER}", gw.JsonSchema(NUMBER)),
+                ('%regex {"substring_chunks": ["a", "ba"]}', gw.substring(["a", "ba"])),
+                ('%lark {start: "a" start | "b"}', gw.Regex("a*b")),
+                ('%lark {start: ("a" "b")?}', gw.Regex("(ab)?")),
+                ("%lark {start: A B?\nA: /a+(?!b)/\nB: /b/}", gw.Regex("a+")),
+            ]
+        )
+    (one, left), (other, right) = drawn(draw, depth - 1), drawn(draw, depth - 1)
+    if kind == "row":
+        return f"{one} {other}", left + right
+    if kind == "either":
+        return f"({one} | {other})", left | right
+    low, high = draw.choice([(0, 1), (0, 2), (1, 2)])
+    return f"({one})~{low}..{high}", gw.repeat(left, low, high)
+
+
+@pytest.mark.parametrize("lexer", LEXERS)
+def test_a_grammar_of_parts_is_their_composition(lexer):
+    draw, taken = random.Random(5), 0
+    for _ in range(40):
+        text, source = drawn(draw)
+        try:
+            found = texts(gw.Lark(f"start: {text}", lexer=lexer), "ab[1,2]", 5)
+        except SourceError as error:
+            assert "collision" in str(error)  # noqa: PT017  what LALR cannot tell apart
+            continue
+        taken += 1
+        assert found == texts(source, "ab[1,2]", 5), text
+    assert taken >= 20
+
+
+@pytest.mark.parametrize("lexer", LEXERS)
+def test_a_nested_grammar_may_be_empty_by_its_rules(lexer):
+    inner = '%lark {start: x y\nx: "a"? y\ny: "b" | z\nz: | "c" "c"}'
+    found = texts(gw.Lark(f'start: "(" {inner} ")"', lexer=lexer), "(abc)", 5)
+    assert found == {f"({each})" for each in texts(gw.Regex("a?(b|cc)?(b|cc)?"), "abc", 3)}
+
+
+@pytest.mark.parametrize("lexer", LEXERS)
+def test_what_looks_ahead_looks_over_parts(lexer):
+    def language(text: str, letters: str = "ab1,[]", size: int = 6) -> set[str]:
+        return texts(gw.Lark(text, lexer=lexer), letters, size)
+
+    lists = texts(gw.JsonSchema(LIST), "1,[]", 5)
+    assert language(f"start: A %json {LIST}\nA: /a(?!\\[1)/") == {
+        "a" + each for each in lists if not each.startswith("[1")
+    }
+    inner = r"%lark {start: A* B?" + "\nA: /a(?!b)/\nB: /b(?!,)/\n}"
+    found = language(f'start: /1(?=.*b)/ {inner} ","?')
+    assert found == {"1" + w for w in texts(gw.Regex("a*b,?"), "ab,", 5) if "ab" not in w}
+    assert language(f'start: {inner} ","') == {
+        w + "," for w in texts(gw.Regex("a*b?"), "ab", 5) if "ab" not in w
+    }
+
+
+@pytest.mark.parametrize("lexer", LEXERS)
+def test_each_ignores_what_it_ignores(lexer):
+    text = 'start: "(" x ")"\nx: %lark {start: "a"? B*\nB: "b"\n%ignore ","}\n%ignore " "'
+    found = texts(gw.Lark(text, lexer=lexer), "(ab, )", 5)
+    if lexer == "contextual":
+        expected = r" *\( *(,*(a,*)?(b,*)*)? *\) *"
+    else:
+        expected = r" *\( *,*(a,*)?(b,*)* *\) *"
+    assert found == {
+        "".join(w)
+        for n in range(6)
+        for w in product("(ab, )", repeat=n)
+        if re.fullmatch(expected, "".join(w))
+    }
+
+
+@pytest.mark.parametrize("lexer", LEXERS)
+def test_special_tokens_are_single_ids_among_any_terminals(lexer):
+    spellings = [b"a", b"b", b"1", b"ab", b"<x>", None, None, None]
+    named = {"<x>": 5, "<y>": 6, "<end>": 7}
+    vocabulary = gw.Vocabulary(spellings, eos_ids={7}, special=named)
+    text = f"start: T? <x> %json {NUMBER} | <[6]> U W\nT: /(.|\\n)+/\nU: /a+(?!b)/\nW: <[5-6]>+"
+    with pytest.raises(SourceError, match="beside something else"):
+        gw.compile(gw.Lark(text, lexer=lexer), vocabulary)
+    text = text.replace("W\n", "w\n").replace("W: ", "w: ")
+    written = gw.compile(gw.Lark(text, lexer=lexer), vocabulary)
+    x, y = gw.special("<x>"), gw.special("<y>")
+    made = gw.compile(
+        (gw.Text() + x + gw.JsonSchema(NUMBER)) | (y + gw.Regex("a+") + gw.repeat(x | y, 1)),
+        vocabulary,
+    )
+    todo = [(written.start(), made.start(), 0)]
+    while todo:
+        one, other, size = todo.pop()
+        allowed = unpack(written.mask(one)).tolist()
+        assert allowed == unpack(made.mask(other)).tolist()
+        todo += [
+            (written.advance(one, token), made.advance(other, token), size + 1)
+            for token in (allowed if size < 3 else ())
+        ]
+
+
+def test_a_part_of_which_there_is_no_text_is_not_offered():
+    endless = '{"type": "array", "items": {"$ref": "#"}, "minItems": 1}'
+    vocabulary = gw.Vocabulary([b"a", b"[", b"]"], eos_ids=())
+    for lexer in LEXERS:
+        constraint = gw.compile(gw.Lark(f'start: "a" | %json {endless}', lexer=lexer), vocabulary)
+        assert unpack(constraint.mask(constraint.start())).tolist() == [0]
+        with pytest.raises(UnsatisfiableError):
+            gw.compile(gw.Lark(f"start: %json {endless}", lexer=lexer), vocabulary)
+
+
+@pytest.mark.parametrize(("text", "error", "said"), [
+    ('"a" %json {"type": "intger"}', SourceError, r"/type.*line 1, column 12"),
+    ('"a" %json {"type" 1}', SourceError, r"not JSON.*line 1, column 26"),
+    ('%json {"$ref": "http://x"}', UnsupportedError, r"\$ref.*line 1, column 8"),
+    ('%lark {start: "x" <a> y}', SourceError, r"Rule 'y' used.*line 1, column 30"),
+    ("%lark {start: %json {} <a> y}", SourceError, r"Rule 'y' used.*line 1, column 35"),
+    ("%lark {start: start}", UnsatisfiableError, r"start.*line 1, column 8"),
+    ('%json {"pattern": "(a){9999999999}"}', LimitError, r"pattern.*line 1, column 8"),
+])  # fmt: skip
+def test_errors_of_parts_have_a_place_in_the_grammar(text, error, said):
+    with pytest.raises(error, match="(?s)" + said):
+        lower_source(gw.Lark("start: " + text))
+
+
+@pytest.mark.parametrize("lexer", LEXERS)
+def test_many_parts_in_a_row_may_be_empty(lexer):
+    letters = "abcdefghijkl"
+    text = " ".join(f'%regex {{"substring_words": "{each}"}}' for each in letters)
+    rules = f'start: {text} | "b" {text} "b" | "z" {text}'
+    found = texts(gw.Lark(rules, lexer=lexer), f"{letters}z", 3)
+    rows = {"".join(row) for n in range(4) for row in combinations(letters, n)}
+    assert found == rows | {f"b{row}b" for row in rows if len(row) < 2} | {
+        f"z{row}" for row in rows if len(row) < 3
+    }
+
+
+def test_an_error_of_another_kind_stays_itself():
+    (part,) = gw.Lark("start: <a>").parts
+    error = gw.TokenRejected("no", token=1)
+    assert placed(error, part) is error
+
+
+def test_substrings_are_runs_of_chunks():
+    draw = random.Random(1)
+    for _ in range(60):
+        chunks = [
+            "".join(draw.choices("ab", k=draw.randint(1, 2))) for _ in range(draw.randint(0, 7))
+        ]
+        runs = {
+            "".join(chunks[i:j]) for i in range(len(chunks) + 1) for j in range(i, len(chunks) + 1)
+        }
+        machine = Derivatives(lower_substring(chunks))
+        for word in ("".join(w) for n in range(6) for w in product("ab", repeat=n)):
+            state = machine.start()
+            for letter in word.encode():
+                state = None if state is None else machine.step(state, letter)
+            assert (state is not None and machine.accepts(state)) == (word in runs)
+
+
+@pytest.mark.untraced
+def test_a_long_text_has_substrings_of_its_size():
+    words = " ".join(f"w{n % 700}" for n in range(5_000))
+    vocabulary = gw.Vocabulary([b"w", *(b"%d" % n for n in range(10)), b" "], eos_ids=())
+    constraint = gw.compile(gw.substring(words), vocabulary)
+    assert constraint.matches("w698 w699 w0 w1")
+    assert not constraint.matches("w698 w0")
+
+
+# Errors in Lark grammars say where in the grammar, as it was written, they are.
+
+BYTES = gw.Vocabulary([bytes([b]) for b in range(256)] + [b"<end>"], eos_ids={256})
+
+
+def refused(text: str, **options: object) -> GuidewayError:
+    with pytest.raises(GuidewayError) as caught:
+        gw.compile(gw.Lark(text, **options), BYTES)
+    return caught.value
+
+
+@pytest.mark.parametrize("lexer", ["contextual", "dynamic"])
+@pytest.mark.parametrize(("text", "place", "shown"), [
+    ('start: A\n  | B\n\nA: "x"\nB: "q" | /y(?>a|b)/\n', (5, 12), '"q" | /y(?>'),
+    ('start: A\n | B\nA: "x"\nB: "q" | /(?<=q)y/\n', (4, 11), "/(?<=q)y/"),
+    ('start: "a"\n  | /y(?>a|b)/\n', (2, 7), "| /y(?>a|b)/"),
+    ('start: "a"\n | B\nB: A "c"\nA: "b"\n  | /y(?>a|b)/i\n', (5, 7), "/y(?>a|b)/i"),
+    ('// /y(?>a|b)/\nstart: A\nA: /y/ /\\/\\x61\\n\\"y(?>a|b)/\n', (3, 20), "y(?>a|b)"),
+    ("start: %lark {start: A\nA: /y(?>a|b)/\n}\n", (2, 6), "A: /y(?>a|b)/"),
+])  # fmt: skip
+def test_the_regex_is_shown_as_it_was_written(
+    text: str, place: tuple[int, int], shown: str, lexer: str
+):
+    error = refused(text, lexer=lexer)
+    assert isinstance(error, UnsupportedError)
+    assert error.place == f"line {place[0]}, column {place[1]}"
+    _, line, caret = str(error).split("\n")
+    assert shown in line
+    assert line[caret.index("^")] == "("
+    assert "line 1, column" not in str(error)
+
+
+def test_the_regex_may_stand_in_an_imported_grammar():
+    error = refused("start: X\n%import a.X\n", imports={"a": "X: /u/\n | /y(?>a|b)/\n"})
+    assert isinstance(error, UnsupportedError)
+    assert error.place == "a.lark, line 2, column 6"
+
+
+def test_an_error_keeps_what_it_says_of_a_place():
+    source = gw.Lark("start: /a/")
+    for error, place in (
+        (UnsupportedError("x", place="here", text="(", position=0), "here"),
+        (UnsupportedError("x"), ""),
+        (UnsupportedError("x", text="b"), ""),
+        (UnsupportedError("x", feature="f", text="b", position=0), ""),
+    ):
+        with pytest.raises(UnsupportedError) as caught, regexes_placed(source, ()):
+            raise error
+        assert caught.value.place == place
+        assert caught.value.feature == error.feature
+        assert ("^" in str(caught.value)) == bool(place)
+
+
+@pytest.mark.parametrize(
+    ("token", "said"), [("<|tt|>", "token '<|tt|>'"), ("<[999]>", "token 999")]
+)
+def test_a_token_that_the_vocabulary_lacks_has_a_place(token: str, said: str):
+    error = refused(f'start: A\n | B {token}\nA: "a"\nB: "b"\n')
+    assert isinstance(error, UnsupportedError)
+    assert said in str(error)
+    assert error.place == "line 2, column 6"
+    inner = refused(f'start: %lark {{start: A\n | "b" {token}\nA: "a"\n}}\n')
+    assert isinstance(inner, UnsupportedError)
+    assert inner.place == "line 2, column 8"
+
+
+def test_what_no_instance_satisfies_has_a_place():
+    error = refused('start: a b\na: %json {"type": "string"}\nb: %json {"enum": []}\n')
+    assert isinstance(error, UnsatisfiableError)
+    assert error.place == "line 3, column 4"
+    assert str(error).startswith('%json {"enum": []}: no instance satisfies enum []')
+    error = refused('start: %lark {start: "a" b\nb: %json {"enum": []}\n}\n')
+    assert isinstance(error, UnsatisfiableError)
+    assert error.place == "line 1, column 8"
+
+
+@pytest.mark.parametrize(("text", "place", "said"), [
+    ("start: t\nt{x}: x\n", (1, 8), "template t stands .*: t{x}"),
+    ('start: t{"b", "c"}\n  | t\nt{x,y}: x\n', (2, 5), "template t stands .*: t{x, y}"),
+    ('start: a\na[capture]{t}: "x"\n', (1, 8), "template a stands .*: a{t}"),
+    ('start: "a"\n  | "b\0"\n', (2, 7), r"NUL is written \\x00"),
+    ('start: "a"\n  | /b\0/\n', (2, 7), r"NUL is written \\x00"),
+])  # fmt: skip
+def test_what_lark_refuses_without_a_place_has_one(text: str, place: tuple[int, int], said: str):
+    error = refused(text)
+    assert isinstance(error, SourceError)
+    assert error.place == f"line {place[0]}, column {place[1]}"
+    with pytest.raises(SourceError, match=said):
+        raise error
+
+
+def test_a_template_of_another_grammar_has_a_name_only():
+    error = refused("start: t\n%import a.t\n", imports={"a": "t{x}: u\nu{x}: x\n"})
+    assert "the template" in str(error)
+
+
+def test_a_nul_may_stand_in_an_imported_grammar():
+    error = refused("start: X\n%import a.X\n", imports={"a": 'Y: "y"\nX: "x\0"\n'})
+    assert isinstance(error, SourceError)
+    assert error.place == "a.lark, line 2, column 6"
+
+
+@pytest.mark.parametrize("lexer", ["contextual", "dynamic"])
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("start: A\nA: /(?=[ab]*a[ab]{12}c)[ab]/", "line 2, column 1"),
+        ('start: "x"\n  | /(?=[ab]*a[ab]{12}c)[ab]/', "line 2, column 5"),
+        ("start: A\n%import a (A)", "a.lark, line 2, column 2"),
+        ("start: B\n%import a.A -> B", "line 2, column 13"),  # another is B there
+    ],
+)
+def test_a_terminal_that_is_too_large_has_a_place(text: str, place: str, lexer):
+    imported = 'B: "b"\n A.3: /(?=[ab]*a[ab]{12}c)[ab]/'
+    with pytest.raises(gw.LimitError, match="the terminal ") as caught:
+        gw.compile(gw.Lark(text, lexer=lexer, imports={"a": imported}), BYTES, gw.Budget(50_000))
+    assert caught.value.place == place
+    assert str(caught.value).endswith("^")
+    assert caught.value.limit == "fuel"
+
+
+def test_a_terminal_that_stands_nowhere_has_no_place():
+    shape = LarkTerminal("C", "c", None, frozenset(), 0, 1, 1, 1, "c", solid=False)
+    error = gw.LimitError("x", limit="fuel", text="c")
+    with pytest.raises(gw.LimitError) as caught, regexes_placed(gw.Lark('start: "a"'), [shape]):
+        raise error
+    assert caught.value is error
+
+
+def test_a_limit_of_no_terminal_is_left_as_it_is():
+    error = gw.LimitError("x", limit="fuel")
+    with pytest.raises(gw.LimitError) as caught, regexes_placed(gw.Lark("start: /a/"), ()):
+        raise error
+    assert caught.value is error
+
+
+def test_what_is_defined_nowhere_has_no_place():
+    reading = Reading(gw.Lark("start: x").extended)
+    assert not reading.exceeded("much", "y", limit="rows", given=1).place
+    assert reading.exceeded("much", "start", limit="rows", given=1).place == "line 1, column 1"
+
+
+def test_what_is_no_printed_character_is_told():
+    error = refused('\u200bstart: "a"')
+    assert "'\\u200b' begins nothing here" in str(error)

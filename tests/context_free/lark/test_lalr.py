@@ -1,6 +1,5 @@
 """Tables as Lark's own analysis makes them, states in whatever order."""
 
-import itertools
 import random
 
 import pytest
@@ -119,31 +118,6 @@ def test_tables_are_lark_s_own_for_grammars_by_chance():
     assert refused > 20
 
 
-def test_strings_that_are_alike_are_one_in_tables():
-    rules = compiled('start: a "x" | a "y" | b\na: "p" a | "q" a | "r"\nb: "s" "s" | "s" "t"')
-    names = "PQRSTXY"
-    assert tabulate(rules, "start", lambda _: None, names).alike == {"Y": "X", "Q": "P"}
-    assert tabulate(rules, "start", lambda _: None, "PXT").alike == {}
-    long = compiled('start: "a" ' + '"c" ' * 20 + '| "b" ' + '"c" ' * 20)
-    assert tabulate(long, "start", lambda _: None, "AB").alike == {}
-
-
-def test_alike_strings_leave_the_table_of_one_of_them():
-    found = 0
-    for seed in range(200):
-        rules = chance(random.Random(seed))
-        twice = []
-        for rule in rules:
-            options = [(s, Terminal("E")) if s == Terminal("A") else (s,) for s in rule.expansion]
-            twice += [
-                Rule(rule.origin, symbols, 0, None, rule.options)
-                for symbols in itertools.product(*options)
-            ]
-        assert tabulated(twice, strings="AE") == tabulated(rules), seed
-        found += len(twice) > len(rules)
-    assert found > 100
-
-
 def test_a_table_that_is_too_large_is_refused(monkeypatch):
     monkeypatch.setattr(lark_lalr, "LARGEST", 10)
     with pytest.raises(LimitError, match="states and"):
@@ -166,25 +140,6 @@ def chance(rng):
             options = RuleOptions(priority=rng.choice((None, None, 1, 2, 3, 4, 5)))
             rules[name, symbols] = Rule(NonTerminal(name), symbols, 0, None, options)
     return [*rules.values()]
-
-
-def test_paid_is_for_what_is_made():
-    def paid(text):
-        spent = []
-        tabulate(compiled(text), "start", spent.append)
-        return sum(spent)
-
-    def ladder(count):
-        steps = (f'r{n}: r{n + 1} | r{n} "o{n}" r{n + 1}' for n in range(count))
-        return "\n".join(("start: r0", *steps, f'r{count}: "x"'))
-
-    def chain(count):
-        return "\n".join(
-            ("start: r0", *(f"r{n}: r{n + 1}" for n in range(count)), f'r{count}: "x"')
-        )
-
-    assert paid(chain(400)) < 2.2 * paid(chain(200))
-    assert paid(ladder(60)) > 3 * paid(ladder(30))
 
 
 def compiled(text):

@@ -1,4 +1,4 @@
-r"""Lark grammars as Lark's own loader reads them; what it refuses, with its place."""
+"""Lark grammars as Lark's own loader reads them; what it refuses, with its place."""
 
 import re
 import sys
@@ -8,10 +8,14 @@ import lark
 import pytest
 from lark.indenter import PythonIndenter
 
+import guideway as gw
 from guideway.context_free.lark.errors import END, Production, Reading, refusals
 from guideway.context_free.lark.extensions import extend
 from guideway.context_free.lark.indenter import ItemIndenter
-from guideway.context_free.lark.reader import read_lark
+from guideway.context_free.lark.reader import (
+    MOST,
+    read_lark,
+)
 from guideway.context_free.lark.source import Lark, read_indenter
 from guideway.errors import LimitError, SourceError, UnsupportedError
 from guideway.sources.sources import Literal
@@ -76,22 +80,6 @@ def test_tables_are_lark_s_own():
     assert len(stack) == 2
 
 
-def test_what_is_being_read_leads_to_the_states():
-    table = read_lark(Lark('start: start "+" n | n | \nn: "1" | "(" start ")"')).table
-    for state in range(len(table.shifts)):
-        for symbol, target in [*table.shifts[state].items(), *table.gotos[state].items()]:
-            for number, read in table.kernels[target]:
-                assert table.productions[number].symbols[read - 1] == symbol
-    assert table.kernels[table.start] == ()
-    assert len(table.kernels) == len(table.shifts)
-
-
-def test_the_dynamic_lexer_has_no_table():
-    grammar = read_lark(Lark('start: a | b\na: "x"\nb: "x"', lexer="dynamic"))
-    assert grammar.table is None
-    assert grammar.rules == {"start": (("a",), ("b",)), "a": (("X",),), "b": (("X",),)}
-
-
 @pytest.mark.untraced
 def test_python_as_the_lark_package_ships_it():
     grammar = python_tree()
@@ -112,11 +100,6 @@ def test_a_grammar_with_items_gets_the_indenter_that_knows_them():
     for pattern in ("/- +/", '""'):
         with pytest.raises(UnsupportedError, match=r"_ITEM_INDENT sets .* same length"):
             read_lark(Lark(f"{text}_ITEM_INDENT: {pattern}"))
-
-
-def test_a_whole_file_is_the_start_of_grammars_without_another():
-    assert read_lark(Lark('file_input: "a"')).start == "file_input"
-    assert read_lark(Lark('file_input: "a"\nstart: "b"')).start == "start"
 
 
 def test_indentation_is_python_s_only_where_a_grammar_has_its_names():
@@ -242,3 +225,82 @@ def test_grammars_nested_deeper_than_lark_reads_are_refused():
     ):
         raise RecursionError
     assert refused.value.given == sys.getrecursionlimit()
+
+
+# How large a Lark grammar is, told from its text.
+
+
+def doubled(count, first="A0: B B"):
+    lines = "".join(f"A{i + 1}: A{i} A{i}\n" for i in range(count))
+    return f'start: A{count}\n{lines}{first}\nB: "b"\n'
+
+
+@pytest.mark.parametrize("text", [
+    doubled(30),
+    doubled(13, "%extend A0: B B B\n%override B: /c/\nA0: B B"),
+    doubled(20, "%import a (C)\nA0: C"),
+    doubled(62) + "A63: A62 A62\nA64: A63 A63",
+])  # fmt: skip
+def test_terminals_made_of_each_other_are_worked_in_no_more_than_there_may_be(text):
+    with pytest.raises(LimitError, match="come to more than 32768 strings") as caught:
+        read_lark(Lark(text, imports={"a": 'C: D D\nD: "d"'}))
+    assert caught.value.limit == "parts of terminals"
+    assert caught.value.place.startswith("line ")
+    assert str(caught.value).endswith("^")
+    assert len(str(caught.value)) <= 500
+
+
+@pytest.mark.parametrize("opening", ['"', "/"])
+def test_what_is_never_closed_is_refused_before_lark_tries_all_ways_to_read_it(opening):
+    with pytest.raises(SourceError, match="is never closed") as refused:
+        read_lark(Lark(f"start: {opening}" + "\\" * 80 + "\nx: y\n"))
+    assert refused.value.place == "line 1, column 8"
+
+
+# What Lark would write out, counted before it does: Lark's own rules say what is right.
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+@pytest.mark.parametrize("text", [
+    "start: " + " ".join(f'"{letter}"?' for letter in LETTERS),
+    "start: " + " ".join(f'["{letter}"]' for letter in LETTERS),
+    "start: " + " ".join(f'("{letter}" | "{letter.upper()}")' for letter in LETTERS),
+    "start: " + "(" * 300 + '"a" | "b"' + ")~49" * 300,
+])  # fmt: skip
+def test_rules_that_come_to_too_much_are_refused_by_name(text):
+    with pytest.raises(LimitError, match="the rule start comes to more") as caught:
+        read_lark(gw.Lark(text))
+    assert caught.value.given == MOST
+    assert caught.value.place == "line 1, column 1"
+    assert len(str(caught.value)) <= 500
+
+
+# Templates that would never end are refused; all others are those of Lark.
+
+ENDLESS = [
+    'start: t{"a"}\nt{x}: "b" t{u{x}} | x\nu{x}: x x',
+    'start: t{"a"}\nt{x}: x t{_p{x}} | x\n_p{x}: x x',
+    'start: t{A, A}\nt{x, y}: x | t{p{x, y}, p{x, x}}\np{x, y}: x y\nA: "a"',
+]
+
+
+@pytest.mark.parametrize("text", ENDLESS)
+def test_templates_that_ask_for_ever_larger_ones_are_refused(text):
+    with pytest.raises(LimitError, match=r"template '(t|u|p|_p)' comes to more rules") as caught:
+        read_lark(gw.Lark(text))
+    assert caught.value.limit == "rules of templates"
+    assert len(str(caught.value)) <= 500
+
+
+ENDING = [
+    'start: list{"a"} | list{pair{B, "c"}}\nlist{x}: x ("," x)*\npair{x, y}: "(" x y ")"\nB: "b"',
+    'start: t{"a"}\nt{x}: "b" t{x} | x',
+    'start: m{u, "a"} | m{v, "b"}\nm{f, x}: f{x}\nu{x}: x x\nv{x}: x | x v{x}',
+]
+
+
+@pytest.mark.parametrize("text", ENDING)
+def test_others_come_to_the_rules_of_lark(text):
+    made = {str(rule.origin.name) for rule in lark.Lark(text, parser="lalr").rules}
+    assert {each for each in made if "{" in each} <= read_lark(gw.Lark(text)).rules.keys()

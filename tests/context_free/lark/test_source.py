@@ -54,19 +54,11 @@ def test_a_file_imports_what_is_beside_it_as_lark_does(tmp_path):
     assert len(Lark.open(grammar, imports=tmp_path).files) == 2
 
 
-@pytest.mark.parametrize(
-    ("imports", "said"),
-    [
-        (
-            {"b": "%import .b.Y"},
-            "circular imports of grammars are not supported: b; move the rules",
-        ),
-        (
-            {"b": "%import a.x", "a": "%import c.x\n%import d.x", "c": "%import b.y", "d": ""},
-            "a, b, c;",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("imports", "said"), [
+    ({"b": "%import .b.Y"}, "circular imports of grammars are not supported: b; move the rules"),
+    ({"b": "%import a.x", "a": "%import c.x\n%import d.x", "c": "%import b.y", "d": ""},
+     "a, b, c;"),
+])  # fmt: skip
 def test_grammars_that_import_one_another_in_a_circle_are_refused(imports, said):
     with pytest.raises(UnsupportedError, match=said):
         Lark("start: X\n%import b.X", imports=imports)
@@ -84,22 +76,19 @@ def test_a_grammar_in_a_file(tmp_path):
         Lark.open(path)
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"lexer": "contextul"}, "one of 'contextual', 'dynamic'; did you mean 'contextual'"),
-        ({"lexer": "dynamic", "postlex": PythonIndenter()}, "needs lexer='contextual'"),
-        ({"imports": {"a/b": ""}}, "must be written as `a.b`, not 'a/b'"),
-        ({"imports": {"a": 3}}, "the grammar 'a' must be a str"),
-        ({"imports": "no-such-folder"}, "'no-such-folder' is not a folder"),
-        ({"imports": "a" * 1000}, "must be folders, or a dict of texts by name; 'aaa"),
-        ({"text": f"%import {'a' * 1000}.A", "imports": "."}, "there is no grammar 'aaa"),
-        ({"text": 3}, "a grammar must be a str"),
-        ({"start": None}, "the name of a rule must be a str"),
-        ({"text": "%import comon.A"}, r"did you mean 'common'\?;.*line 1, column 9"),
-        ({"text": "%import a.A", "imports": {"a": "\n%import b.B"}}, "an imported grammar, line 2"),
-    ],
-)
+@pytest.mark.parametrize(("given", "said"), [
+    ({"lexer": "contextul"}, "one of 'contextual', 'dynamic'; did you mean 'contextual'"),
+    ({"lexer": "dynamic", "postlex": PythonIndenter()}, "needs lexer='contextual'"),
+    ({"imports": {"a/b": ""}}, "must be written as `a.b`, not 'a/b'"),
+    ({"imports": {"a": 3}}, "the grammar 'a' must be a str"),
+    ({"imports": "no-such-folder"}, "'no-such-folder' is not a folder"),
+    ({"imports": "a" * 1000}, "must be folders, or a dict of texts by name; 'aaa"),
+    ({"text": f"%import {'a' * 1000}.A", "imports": "."}, "there is no grammar 'aaa"),
+    ({"text": 3}, "a grammar must be a str"),
+    ({"start": None}, "the name of a rule must be a str"),
+    ({"text": "%import comon.A"}, r"did you mean 'common'\?;.*line 1, column 9"),
+    ({"text": "%import a.A", "imports": {"a": "\n%import b.B"}}, "an imported grammar, line 2"),
+])  # fmt: skip
 def test_what_is_wrong_is_said_when_the_source_is_made(given, said):
     with pytest.raises(SourceError, match=said):
         Lark(**{"text": 'start: "a"', **given})
