@@ -51,17 +51,9 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 HERE: Final = Path(__file__).parent
 CACHED: Final = type(functools.cache(len))
 STAGES: Final = (
-    "language",
-    "sources",
-    "regex",
-    "json_schema",
-    "context_free",
-    "python_types",
-    "chat",
-    "vocabulary",
-    "automaton",
-    "constraint",
-)
+    "language", "sources", "regex", "json_schema", "context_free", "python_types", "chat",
+    "vocabulary", "automaton", "constraint",
+)  # fmt: skip
 TRACED: Final = (*STAGES, "laws/test_constraint.py", "test_wrong_inputs.py")
 
 
@@ -115,17 +107,9 @@ def forget_answers() -> None:
 
 # Files of few tests that take long begin first: at the end one process would wait for the other.
 LONG: Final = (
-    "examples",
-    "model",
-    "test_hostile.py",
-    "suites",
-    "models",
-    "search",
-    "generation/test_marking.py",
-    "cli",
-    "api/test_watermark.py",
-    "integrations",
-)
+    "examples", "model", "test_hostile.py", "suites", "models", "search",
+    "generation/test_marking.py", "cli", "api/test_watermark.py", "integrations",
+)  # fmt: skip
 
 
 @pytest.hookimpl(trylast=True)

@@ -54,15 +54,10 @@ FORK: Final = multiprocessing.get_context(
     "fork"
 )  # what is warm in the parent is warm in each child
 STATES: Final = {
-    ".": "right",
-    "U": "invalid accepted",
-    "i": "valid rejected",
-    "x": "refused when compiling",
-    "l": "refused while decoding",
-    "!": "foreign exception",
-    "?": "process ended (time, memory)",
+    ".": "right", "U": "invalid accepted", "i": "valid rejected", "x": "refused when compiling",
+    "l": "refused while decoding", "!": "foreign exception", "?": "process ended (time, memory)",
     " ": "no such text",
-}
+}  # fmt: skip
 NAMED: Final = 12  # items of one kind of difference that are listed by name
 
 

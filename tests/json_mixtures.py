@@ -21,17 +21,11 @@ DRAFTS: dict[int, tuple[str, Any, Any]] = {
     4: (_OLD.format(4), jsonschema.Draft4Validator, jsonschema_rs.Draft4Validator),
     6: (_OLD.format(6), jsonschema.Draft6Validator, jsonschema_rs.Draft6Validator),
     7: (_OLD.format(7), jsonschema.Draft7Validator, jsonschema_rs.Draft7Validator),
-    2019: (
-        _NEW.format("2019-09"),
-        jsonschema.Draft201909Validator,
-        jsonschema_rs.Draft201909Validator,
-    ),
-    2020: (
-        _NEW.format("2020-12"),
-        jsonschema.Draft202012Validator,
-        jsonschema_rs.Draft202012Validator,
-    ),
-}
+    2019: (_NEW.format("2019-09"), jsonschema.Draft201909Validator,
+           jsonschema_rs.Draft201909Validator),
+    2020: (_NEW.format("2020-12"), jsonschema.Draft202012Validator,
+           jsonschema_rs.Draft202012Validator),
+}  # fmt: skip
 _TYPES = ("null", "boolean", "integer", "number", "string", "array", "object")
 _KEYS = ("a", "b", "c", "ab", "é", 'q"\\', "")
 _PATTERNS = (

@@ -13,27 +13,11 @@ from guideway.language.derivative import Derivatives
 from guideway.language.nodes import Expr
 
 LEAVES = [
-    *(
-        "a",
-        "b",
-        "ab",
-        "é",
-        "\u212a",
-        "ſ",
-        "😀",
-        r"\n",
-        ".",
-        r"\w",
-        r"\s",
-        r"\D",
-        "{",
-        "a{,}",
-        "",
-        "()",
-    ),
+    *("a", "b", "ab", "é", "\u212a", "ſ", "😀", r"\n", ".", r"\w", r"\s", r"\D", "{", "a{,}", "",
+      "()"),
     *("[ab]", "[^a]", "[^]a]", "[]b-]", r"[\d_é-\U0001F600]"),
     *("(?s:.)", "(?i:k)", "(?i:[a-s])", r"(?a:\w)"),
-]
+]  # fmt: skip
 ANCHORS = ["^", "$", r"\A", r"\Z", "(?m:^)", "(?m:$)"]
 SIGNS = ["*", "+", "?", "*?", "{2}", "{1,2}", "{2,}", "{,3}", "{0}", "{3,}?"]
 CHARACTERS = "ab\nk\u212aſé1_ 😀{"

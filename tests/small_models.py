@@ -38,18 +38,10 @@ from small_tokenizers import tokenizer as tokenizer_file
 """What this release of transformers calls a cache: the first from 5.24 on."""
 
 SMALL = {
-    "vocab_size": 50_300,
-    "hidden_size": 32,
-    "intermediate_size": 48,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "head_dim": 8,
-    "max_position_embeddings": 64,
-    "initializer_range": 0.5,
-    "bos_token_id": 1,
-    "eos_token_id": 2,
-    "pad_token_id": 0,
-}
+    "vocab_size": 50_300, "hidden_size": 32, "intermediate_size": 48, "num_attention_heads": 4,
+    "num_key_value_heads": 2, "head_dim": 8, "max_position_embeddings": 64,
+    "initializer_range": 0.5, "bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0,
+}  # fmt: skip
 LETTERS = gw.Vocabulary([*(bytes([b]) for b in range(32)), b"<eos>"], eos_ids={32})
 
 
@@ -88,12 +80,8 @@ def _gpt2(layers: int) -> Any:
 
 
 KINDS: dict[str, Callable[[int], Any]] = {
-    "llama": _llama,
-    "qwen2": _qwen2,
-    "mistral": _mistral,
-    "gemma3": _gemma3,
-    "gpt2": _gpt2,
-}
+    "llama": _llama, "qwen2": _qwen2, "mistral": _mistral, "gemma3": _gemma3, "gpt2": _gpt2,
+}  # fmt: skip
 
 with_llama_cpp = pytest.mark.skipif(
     not installed("llama_cpp"), reason="llama-cpp-python: tests/engines/run.py llama-cpp"

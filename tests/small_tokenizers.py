@@ -5,20 +5,15 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 BYTE_LEVEL: Final = {
-    "type": "ByteLevel",
-    "add_prefix_space": False,
-    "trim_offsets": True,
-    "use_regex": True,
-}
+    "type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True,
+}  # fmt: skip
 # What the byte-level alphabet makes of some bytes, written out: 0x20 is "Ġ", 0x0A "Ċ", 0x00 "Ā".
 LETTERS: Final = "abcdehlorw!{}"
 LLAMA_NORMALIZER: Final = {
     "type": "Sequence",
-    "normalizers": [
-        {"type": "Prepend", "prepend": "▁"},
-        {"type": "Replace", "pattern": {"String": " "}, "content": "▁"},
-    ],
-}
+    "normalizers": [{"type": "Prepend", "prepend": "▁"},
+                    {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}],
+}  # fmt: skip
 REPLACE_MARK: Final = {"type": "Replace", "pattern": {"String": "▁"}, "content": " "}
 STRIP: Final = {"type": "Strip", "content": " ", "start": 1, "stop": 0}
 LLAMA_DECODER: Final = {

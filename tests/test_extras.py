@@ -14,18 +14,9 @@ from small_tokenizers import byte_level
 ROOT = Path(__file__).resolve().parent.parent
 # The stages up to constraints, and bitmasks.
 STAGES = (
-    "errors",
-    "language",
-    "sources",
-    "regex",
-    "json_schema",
-    "context_free",
-    "python_types",
-    "chat",
-    "vocabulary",
-    "automaton",
-    "constraint",
-)
+    "errors", "language", "sources", "regex", "json_schema", "context_free", "python_types", "chat",
+    "vocabulary", "automaton", "constraint",
+)  # fmt: skip
 CORE = {name for name, home in guideway.HOMES.items() if home.split(".")[1] in STAGES} | {
     "allocate_token_bitmask",
     "apply_token_bitmask_inplace",

@@ -42,12 +42,9 @@ def add(a: Literal[1, 2], b: bool) -> int:
 
 SEARCH = {
     "type": "function",
-    "function": {
-        "name": "search",
-        "description": "Search.",
-        "parameters": {"type": "object", "properties": {"q": {"enum": ["x", "y"]}}},
-    },
-}
+    "function": {"name": "search", "description": "Search.",
+                 "parameters": {"type": "object", "properties": {"q": {"enum": ["x", "y"]}}}},
+}  # fmt: skip
 TOOLS = [Weather, add, SEARCH]
 CALLS = [("Weather", {"city": "Rome", "unit": "f"}), ("add", {"a": 2, "b": True}), ("search", {})]
 

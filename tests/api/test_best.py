@@ -239,14 +239,11 @@ def test_one_text_is_the_best_of_one_and_streams_have_no_judge():
         next(MODEL.stream("0", SOURCE, best_of=1))
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"num_beams": 4, "num_beam_groups": 2, "diversity_penalty": 1.0},
-        {"penalty_alpha": 0.2, "top_k": 12},
-        {"num_beams": 3},
-    ],
-)
+@pytest.mark.parametrize("settings", [
+    {"num_beams": 4, "num_beam_groups": 2, "diversity_penalty": 1.0},
+    {"penalty_alpha": 0.2, "top_k": 12},
+    {"num_beams": 3},
+])  # fmt: skip
 def test_texts_of_searches_that_draw_nothing_are_asked_again_by_drawing(settings: dict[str, Any]):
     def row(prefix: tuple[int, ...]) -> list[float]:
         return [0.5 if chr(byte) in "13579" else 0.0 for byte in range(128)] + [9.0]

@@ -105,31 +105,26 @@ def test_a_type_is_told_in_a_line(type_: Any, words: str) -> None:
     assert describe(type_) == words
 
 
-@pytest.mark.parametrize(
-    ("schema", "words"),
-    [
-        (True, "any"),
-        (False, "nothing"),
-        ({}, "any"),
-        ({"type": ["string", "null"], "maxLength": 3}, "string of 0 to 3 characters | null"),
-        ({"oneOf": [{"const": 1}, {"type": "boolean"}]}, "1 | boolean"),
-        ({"properties": {"a": True}}, '{ "a"?: any }'),
-        ({"properties": {}, "additionalProperties": False}, "{}"),
-        ({"pattern": "a"}, "string that matches a"),
-        ({"format": "email"}, "string (email)"),
-        ({"prefixItems": [{"type": "null"}]}, "[null?, any, ...]"),
-        (
-            {"$schema": "http://json-schema.org/draft-07/schema#", "items": [True, False]},
-            "[any?, nothing?, any, ...]",
-        ),
-        ({"minimum": 1, "type": "number"}, "number at least 1"),
-        ({"$ref": "#/$defs/a", "$defs": {"a": True}}, "a\na = any"),
-        ({"$ref": "#/$defs/a/b", "$defs": {"a": True}}, "b"),
-        ({"items": {"$ref": "#"}}, "[the whole, ...]"),
-        ({"$ref": "other"}, "other"),
-        ({"description": " a \n b ", "examples": [], "type": "null"}, "// a b\nnull"),
-    ],
-)
+@pytest.mark.parametrize(("schema", "words"), [
+    (True, "any"),
+    (False, "nothing"),
+    ({}, "any"),
+    ({"type": ["string", "null"], "maxLength": 3}, "string of 0 to 3 characters | null"),
+    ({"oneOf": [{"const": 1}, {"type": "boolean"}]}, "1 | boolean"),
+    ({"properties": {"a": True}}, '{ "a"?: any }'),
+    ({"properties": {}, "additionalProperties": False}, "{}"),
+    ({"pattern": "a"}, "string that matches a"),
+    ({"format": "email"}, "string (email)"),
+    ({"prefixItems": [{"type": "null"}]}, "[null?, any, ...]"),
+    ({"$schema": "http://json-schema.org/draft-07/schema#", "items": [True, False]},
+     "[any?, nothing?, any, ...]"),
+    ({"minimum": 1, "type": "number"}, "number at least 1"),
+    ({"$ref": "#/$defs/a", "$defs": {"a": True}}, "a\na = any"),
+    ({"$ref": "#/$defs/a/b", "$defs": {"a": True}}, "b"),
+    ({"items": {"$ref": "#"}}, "[the whole, ...]"),
+    ({"$ref": "other"}, "other"),
+    ({"description": " a \n b ", "examples": [], "type": "null"}, "// a b\nnull"),
+])  # fmt: skip
 def test_a_json_schema_is_told_like_a_type(schema: Any, words: str) -> None:
     assert describe(JsonSchema(schema)) == words
 
@@ -137,25 +132,16 @@ def test_a_json_schema_is_told_like_a_type(schema: Any, words: str) -> None:
 A, B = {"a": {"type": "null"}}, {"a": {"type": "boolean"}}
 
 
-@pytest.mark.parametrize(
-    ("schema", "words"),
-    [
-        (
-            [{"$id": "http://x/y", "$ref": "#/$defs/a", "$defs": A}, {"$ref": "#/$defs/a"}],
-            "[a?, a2?]\na = null\na2 = boolean",
-        ),
-        (
-            [{"$id": "http://x/y", "items": {"$ref": "#"}}, {"$ref": "http://x/y"}],
-            "[[y, ...]?, y?]\ny = [y, ...]",
-        ),
-        (
-            [{"$ref": "#in"}, {"$ref": "http://x/r#/$defs/a"}, {"$anchor": "in", "type": "null"}],
-            "[in?, a?, null?]\nin = null\na = boolean",
-        ),
-        ([{"$ref": "#/$defs/integer"}, {"$ref": "r"}], "[integer?, the whole?]\ninteger = string"),
-        ([{"$ref": "other"}, {"$ref": "s"}], "[other?, s?]\ns = null"),
-    ],
-)
+@pytest.mark.parametrize(("schema", "words"), [
+    ([{"$id": "http://x/y", "$ref": "#/$defs/a", "$defs": A}, {"$ref": "#/$defs/a"}],
+     "[a?, a2?]\na = null\na2 = boolean"),
+    ([{"$id": "http://x/y", "items": {"$ref": "#"}}, {"$ref": "http://x/y"}],
+     "[[y, ...]?, y?]\ny = [y, ...]"),
+    ([{"$ref": "#in"}, {"$ref": "http://x/r#/$defs/a"}, {"$anchor": "in", "type": "null"}],
+     "[in?, a?, null?]\nin = null\na = boolean"),
+    ([{"$ref": "#/$defs/integer"}, {"$ref": "r"}], "[integer?, the whole?]\ninteger = string"),
+    ([{"$ref": "other"}, {"$ref": "s"}], "[other?, s?]\ns = null"),
+])  # fmt: skip
 def test_references_lead_where_the_resource_around_them_says(schema: Any, words: str) -> None:
     definitions = {**B, "integer": {"type": "string"}}
     whole = {"$id": "http://x/r", "prefixItems": schema, "items": False, "$defs": definitions}
@@ -173,22 +159,19 @@ def test_what_two_types_call_alike_is_told_of_each() -> None:
     assert describe(made) == "[a, a2]\na = integer at least 3\na2 = string"
 
 
-@pytest.mark.parametrize(
-    ("asked", "words"),
-    [
-        (substring("to be"), 'a part of this text, word for word: "to be"'),
-        (Choice(["yes", "no"]), 'one of: "yes" | "no"'),
-        (source("literal"), '"literal"'),
-        (Text(), "any text"),
-        (Regex("a+"), "text that matches the regular expression a+"),
-        (Regex("a") | Choice(["b"]), 'text that matches the regular expression a\nor one of: "b"'),
-        (Text() & Regex("a"), "any text\nand text that matches the regular expression a"),
-        (Text() + "a", 'any text\nthen "a"'),
-        (~source("a"), 'any text but "a"'),
-        (repeat("a", 1, 3), '1 to 3 times "a"'),
-        (Source(), "Source"),
-    ],
-)
+@pytest.mark.parametrize(("asked", "words"), [
+    (substring("to be"), 'a part of this text, word for word: "to be"'),
+    (Choice(["yes", "no"]), 'one of: "yes" | "no"'),
+    (source("literal"), '"literal"'),
+    (Text(), "any text"),
+    (Regex("a+"), "text that matches the regular expression a+"),
+    (Regex("a") | Choice(["b"]), 'text that matches the regular expression a\nor one of: "b"'),
+    (Text() & Regex("a"), "any text\nand text that matches the regular expression a"),
+    (Text() + "a", 'any text\nthen "a"'),
+    (~source("a"), 'any text but "a"'),
+    (repeat("a", 1, 3), '1 to 3 times "a"'),
+    (Source(), "Source"),
+])  # fmt: skip
 def test_other_sources_are_told_in_words(asked: Source, words: str) -> None:
     assert describe(asked) == words
 

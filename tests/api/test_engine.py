@@ -45,14 +45,10 @@ REQUESTS: list[tuple[str, Any, dict[str, Any]]] = [
     (f"{SYSTEM}Yes or no?", gw.Choice(["yes", "no"]), {}),
     ("Free: ", None, {"max_new_tokens": 12, "repetition_penalty": 1.4}),
     (f"{SYSTEM}A word", gw.Regex("[a-z]+!"), {"max_new_tokens": 9, "top_k": 20, "seed": 1}),
-    (
-        f"{SYSTEM}More",
-        gw.Text(),
-        {"max_new_tokens": 30, "temperature": 1, "seed": 2, "stop": "a"},
-    ),
+    (f"{SYSTEM}More", gw.Text(), {"max_new_tokens": 30, "temperature": 1, "seed": 2, "stop": "a"}),
     ("x", int, {"max_new_tokens": 4, "min_p": 0.05, "seed": 9, "trace": 2}),
     ("", float, {"max_new_tokens": 5}),
-]
+]  # fmt: skip
 
 
 @pytest.fixture(name="paged")
@@ -115,26 +111,18 @@ def test_requests_of_one_engine_may_have_expressions_of_their_own(engine: gw.Eng
         same(future.result(60), model.generate(prompt, source, **more))
 
 
-@pytest.mark.parametrize(
-    ("prompt", "source", "more", "error"),
-    [
-        ("a", gw.Regex("("), {}, gw.SourceError),
-        ("a", gw.Regex("a{30}"), {"max_new_tokens": 2}, gw.LimitError),
-        ("a", int, {"temprature": 1}, gw.UnsupportedError),
-        ("a", int, {"num_beams": 2}, gw.UnsupportedError),
-        ("a", int, {"n": 2, "seed": 1}, gw.UnsupportedError),
-        (["a", "b"], int, {}, gw.UnsupportedError),
-        (3, int, {}, gw.SourceError),
-        ("a", int, {"model": "base"}, gw.SourceError),
-        ("a " * 600, None, {}, gw.LimitError),
-        (
-            "a",
-            None,
-            {"model": GUMBEL},
-            gw.UnsupportedError,
-        ),
-    ],
-)
+@pytest.mark.parametrize(("prompt", "source", "more", "error"), [
+    ("a", gw.Regex("("), {}, gw.SourceError),
+    ("a", gw.Regex("a{30}"), {"max_new_tokens": 2}, gw.LimitError),
+    ("a", int, {"temprature": 1}, gw.UnsupportedError),
+    ("a", int, {"num_beams": 2}, gw.UnsupportedError),
+    ("a", int, {"n": 2, "seed": 1}, gw.UnsupportedError),
+    (["a", "b"], int, {}, gw.UnsupportedError),
+    (3, int, {}, gw.SourceError),
+    ("a", int, {"model": "base"}, gw.SourceError),
+    ("a " * 600, None, {}, gw.LimitError),
+    ("a", None, {"model": GUMBEL}, gw.UnsupportedError),
+])  # fmt: skip
 def test_a_wrong_request_fails_alone(
     engine: gw.Engine, prompt: Any, source: Any, more: dict[str, Any], error: type[Exception]
 ):

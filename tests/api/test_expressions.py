@@ -35,36 +35,31 @@ class Even:
 TERM = gw.classifier(Even(), alpha=5, top=20)
 
 
-@pytest.mark.parametrize(
-    ("model", "text"),
-    [
-        (BASE + 1.5 * (EXPERT - ANTI), "base + 1.5*expert - 1.5*anti"),
-        (-BASE + EXPERT * 2 / 4, "-base + 0.5*expert"),
-        (BASE.nucleus(0.9) - ANTI.temperature(0.5), "base.nucleus(0.9) - 2*anti"),
-        (BASE.plausible(0.1, "pre_mask"), "base.plausible(0.1, 'pre_mask')"),
-        (
-            gw.maximum(BASE, EXPERT) + gw.minimum(BASE, ANTI),
-            "maximum(base, expert) + minimum(base, anti)",
-        ),
-        (BASE.maximum(EXPERT).minimum(ANTI), "minimum(maximum(base, expert), anti)"),
-        ((BASE - 0.5 * ANTI).normalized(), "2*base - anti"),
-        (BASE.prompted("You are a pirate."), "base.prompted('You are a pirate.')"),
-        (BASE.prompted("x" * 40), "base.prompted('" + "x" * 23 + "…')"),
-        (BASE.prompted(str.upper), "base.prompted(upper)"),
-        (BASE.unprompted().named("nothing"), "nothing"),
-        (gw.dexperts(BASE, EXPERT, ANTI), "base.nucleus(0.9) + 2*expert - 2*anti"),
-        (gw.dexperts(BASE, anti=ANTI, nucleus=None), "3*base - 2*anti"),
-        (gw.dexperts(BASE, EXPERT, alpha=0), "base.nucleus(0.9)"),
-        (gw.proxy_tune(BASE, EXPERT, ANTI), "base + expert - anti"),
-        (gw.proxy_tune(BASE, [(EXPERT, 1), (ANTI, 0.5)], BASE, 2), "-base + 2*expert + anti"),
-        (gw.contrast(EXPERT, ANTI), "1.5*expert.plausible(0.1) - 0.5*anti"),
-        (gw.contrast(EXPERT, ANTI, style="li-2022"), "expert.plausible(0.1) - 2*anti"),
-        (gw.cfg(BASE, ANTI), "1.5*base - 0.5*anti"),
-        (gw.cfg(BASE, gamma=2), "2*base - base.unprompted()"),
-        (gw.context_aware(BASE.prompted("d"), BASE), "1.5*base.prompted('d') - 0.5*base"),
-        (BASE + gw.gedi(EXPERT, ANTI), "base + gedi(expert, anti, alpha=30)"),
-    ],
-)
+@pytest.mark.parametrize(("model", "text"), [
+    (BASE + 1.5 * (EXPERT - ANTI), "base + 1.5*expert - 1.5*anti"),
+    (-BASE + EXPERT * 2 / 4, "-base + 0.5*expert"),
+    (BASE.nucleus(0.9) - ANTI.temperature(0.5), "base.nucleus(0.9) - 2*anti"),
+    (BASE.plausible(0.1, "pre_mask"), "base.plausible(0.1, 'pre_mask')"),
+    (gw.maximum(BASE, EXPERT) + gw.minimum(BASE, ANTI),
+     "maximum(base, expert) + minimum(base, anti)"),
+    (BASE.maximum(EXPERT).minimum(ANTI), "minimum(maximum(base, expert), anti)"),
+    ((BASE - 0.5 * ANTI).normalized(), "2*base - anti"),
+    (BASE.prompted("You are a pirate."), "base.prompted('You are a pirate.')"),
+    (BASE.prompted("x" * 40), "base.prompted('" + "x" * 23 + "…')"),
+    (BASE.prompted(str.upper), "base.prompted(upper)"),
+    (BASE.unprompted().named("nothing"), "nothing"),
+    (gw.dexperts(BASE, EXPERT, ANTI), "base.nucleus(0.9) + 2*expert - 2*anti"),
+    (gw.dexperts(BASE, anti=ANTI, nucleus=None), "3*base - 2*anti"),
+    (gw.dexperts(BASE, EXPERT, alpha=0), "base.nucleus(0.9)"),
+    (gw.proxy_tune(BASE, EXPERT, ANTI), "base + expert - anti"),
+    (gw.proxy_tune(BASE, [(EXPERT, 1), (ANTI, 0.5)], BASE, 2), "-base + 2*expert + anti"),
+    (gw.contrast(EXPERT, ANTI), "1.5*expert.plausible(0.1) - 0.5*anti"),
+    (gw.contrast(EXPERT, ANTI, style="li-2022"), "expert.plausible(0.1) - 2*anti"),
+    (gw.cfg(BASE, ANTI), "1.5*base - 0.5*anti"),
+    (gw.cfg(BASE, gamma=2), "2*base - base.unprompted()"),
+    (gw.context_aware(BASE.prompted("d"), BASE), "1.5*base.prompted('d') - 0.5*base"),
+    (BASE + gw.gedi(EXPERT, ANTI), "base + gedi(expert, anti, alpha=30)"),
+])  # fmt: skip
 def test_expressions_print_as_they_are_written(model, text):
     assert repr(model) == f"Model({text})"
     assert str(model).splitlines()[0] == text
@@ -129,14 +124,11 @@ def test_a_part_that_later_turns_out_to_cancel_is_refused_then():
         (model - model.exit_at(2)).nucleus(0.9).exit_at(1)
 
 
-@pytest.mark.parametrize(
-    ("grown", "limit"),
-    [
-        (lambda model: model.nucleus(0.9), "expression depth"),
-        (lambda model: gw.contrast(model, ANTI), "expression depth"),
-        (lambda model: gw.maximum(model, model.plausible(0.1)), "expression size"),
-    ],
-)
+@pytest.mark.parametrize(("grown", "limit"), [
+    (lambda model: model.nucleus(0.9), "expression depth"),
+    (lambda model: gw.contrast(model, ANTI), "expression depth"),
+    (lambda model: gw.maximum(model, model.plausible(0.1)), "expression size"),
+])  # fmt: skip
 def test_what_is_too_deep_or_too_much_is_refused_while_it_is_written(grown, limit):
     def grow(count):
         return reduce(lambda model, _: grown(model), range(count), BASE)
@@ -179,19 +171,16 @@ def test_recipes_are_the_published_formulas():
     )
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda: gw.proxy_tune(BASE, EXPERT, ANTI, **gw.published("proxy-tuning")),
-        lambda: gw.contrast(EXPERT, ANTI, **gw.published("contrast-open-ended")),
-        lambda: gw.cfg(BASE, ANTI, **gw.published("cfg")),
-        lambda: gw.context_aware(BASE, ANTI, **gw.published("context-aware-conflicts")),
-        lambda: gw.context_aware(BASE, ANTI, **gw.published("context-aware-summaries")),
-        lambda: BASE + gw.gedi(EXPERT, ANTI, **gw.published("gedi")),
-        lambda: BASE + gw.classifier(Even(), **gw.published("caif")),
-        lambda: BASE + gw.classifier(Even(), **gw.published("fudge-topic")),
-    ],
-)
+@pytest.mark.parametrize("call", [
+    lambda: gw.proxy_tune(BASE, EXPERT, ANTI, **gw.published("proxy-tuning")),
+    lambda: gw.contrast(EXPERT, ANTI, **gw.published("contrast-open-ended")),
+    lambda: gw.cfg(BASE, ANTI, **gw.published("cfg")),
+    lambda: gw.context_aware(BASE, ANTI, **gw.published("context-aware-conflicts")),
+    lambda: gw.context_aware(BASE, ANTI, **gw.published("context-aware-summaries")),
+    lambda: BASE + gw.gedi(EXPERT, ANTI, **gw.published("gedi")),
+    lambda: BASE + gw.classifier(Even(), **gw.published("caif")),
+    lambda: BASE + gw.classifier(Even(), **gw.published("fudge-topic")),
+])  # fmt: skip
 def test_published_settings_are_arguments_as_they_are(call):
     assert isinstance(call(), gw.Model)
 
@@ -263,21 +252,16 @@ def test_what_is_no_arithmetic_is_refused(call, message):
         call()
 
 
-@pytest.mark.parametrize(
-    ("call", "feature"),
-    [
-        (lambda: gw.dola(BASE), "early exits"),
-        (lambda: gw.dola(BASE + ANTI), "dola of several"),
-        (lambda: BASE.exit_at(2), "early exits"),
-        (lambda: gw.gedi(BASE + ANTI, BASE), "gedi of expressions"),
-        (lambda: BASE.adapted(tensors()).adapted(tensors()), "several adapters"),
-        (lambda: gw.published([]), "[]"),
-        (
-            lambda: BASE + gw.Model(FakeModel.random(gw.Vocabulary([b"x", b"<e>"], {1}))),
-            "arithmetic on different vocabularies",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("call", "feature"), [
+    (lambda: gw.dola(BASE), "early exits"),
+    (lambda: gw.dola(BASE + ANTI), "dola of several"),
+    (lambda: BASE.exit_at(2), "early exits"),
+    (lambda: gw.gedi(BASE + ANTI, BASE), "gedi of expressions"),
+    (lambda: BASE.adapted(tensors()).adapted(tensors()), "several adapters"),
+    (lambda: gw.published([]), "[]"),
+    (lambda: BASE + gw.Model(FakeModel.random(gw.Vocabulary([b"x", b"<e>"], {1}))),
+     "arithmetic on different vocabularies"),
+])  # fmt: skip
 def test_what_cannot_be_combined_is_refused_by_name(call, feature):
     with pytest.raises(gw.UnsupportedError) as caught:
         call()
@@ -418,16 +402,13 @@ def test_choices_are_judged_as_whole_texts_by_bayes_rule(settings):
     assert found == pytest.approx({t: w / sum(weights.values()) for t, w in weights.items()}, 1e-4)
 
 
-@pytest.mark.parametrize(
-    ("alpha", "impossible", "left"),
-    [
-        (1, {"meh"}, {"bad", "not bad"}),
-        (-1, {"meh"}, {"meh"}),
-        (1, {"bad", "not bad", "meh"}, {"bad", "not bad", "meh"}),
-        (1e308, {"meh"}, {"not bad"}),
-        (-1e308, set(), {"bad"}),
-    ],
-)
+@pytest.mark.parametrize(("alpha", "impossible", "left"), [
+    (1, {"meh"}, {"bad", "not bad"}),
+    (-1, {"meh"}, {"meh"}),
+    (1, {"bad", "not bad", "meh"}, {"bad", "not bad", "meh"}),
+    (1e308, {"meh"}, {"not bad"}),
+    (-1e308, set(), {"bad"}),
+])  # fmt: skip
 def test_a_class_that_is_impossible_in_a_choice_decides(alpha, impossible, left):
     found = (BASE + gw.classifier(Mood(impossible), alpha=alpha)).choose("Go: ", list(Mood.said))
     assert {text for text, p in found.items() if p > 0} == left

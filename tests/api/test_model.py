@@ -145,12 +145,6 @@ def test_retries_ask_again():
     assert any(result.error for result in without)
 
 
-@pytest.mark.parametrize("retries", [-1, 1.5, True, "2"])
-def test_retries_are_a_count(model, retries):
-    with pytest.raises(gw.SourceError, match="retries"):
-        model.generate("x", int, retries=retries)
-
-
 def test_too_few_tokens_are_refused_before_anything_is_generated(model):
     with pytest.raises(gw.LimitError) as error:
         model.generate("x", Car, max_new_tokens=10)
@@ -217,12 +211,6 @@ def test_choices_have_the_probabilities_of_their_texts():
     assert three["no"] == pytest.approx(ended / (ended + nose), rel=1e-5)
 
 
-@pytest.mark.parametrize("choices", ["yes", [], ["a", "a"], ["a", ""]])
-def test_choices_are_different_texts(model, choices):
-    with pytest.raises(gw.SourceError, match="different, non-empty texts"):
-        model.choose("x", choices)
-
-
 def test_choose_takes_one_prompt(model):
     with pytest.raises(gw.UnsupportedError, match="one prompt"):
         model.choose(["a", "b"], ["x", "y"])
@@ -250,13 +238,6 @@ def test_an_argument_wins_over_the_settings_beside_it(model):
     assert rows[1] == model.generate("y", seed=2, max_new_tokens=4)
     with pytest.raises(gw.LimitError, match="min_new_tokens"):
         model.generate("x", sampling=base, min_new_tokens=20)
-
-
-def test_settings_are_those_of_a_sampling(model):
-    with pytest.raises(gw.SourceError, match=r"guideway\.Sampling"):
-        model.generate("x", sampling={"temperature": 1.0})
-    with pytest.raises(gw.UnsupportedError, match="temperature"):
-        model.generate("x", temprature=1.0)
 
 
 def test_chat_needs_a_template(model):
@@ -311,12 +292,6 @@ def test_a_message_without_a_text_is_refused_with_a_description_too(content):
 def test_a_stream_refuses_before_it_begins(model):
     with pytest.raises(gw.LimitError):
         model.stream("a", gw.Regex("a{9}"), max_new_tokens=3)
-
-
-def test_wrong_retries_are_refused_before_anything_is_generated():
-    model = gw.Model(FakeModel(VOCABULARY, lambda prefix: pytest.fail("asked")))
-    with pytest.raises(gw.SourceError, match="retries is -1"):
-        model.generate("a", int, retries=-1)
 
 
 def test_a_stop_string_before_the_minimum_stays_whatever_other_stop_strings_there_are():

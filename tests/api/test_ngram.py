@@ -58,15 +58,12 @@ def test_a_saved_model_is_read_by_its_path(tmp_path: Path):
     assert again.generate("A cat").text == model.generate("A cat").text
 
 
-@pytest.mark.parametrize(
-    ("texts", "message"),
-    [
-        ("one text", "texts is 'one text': it must be a list of texts"),
-        (3, "texts is 3: it must be a list of texts"),
-        (["a", 3], "text 1 must be a str, not 3"),
-        (["a\ud800"], "text 0 contains a lone surrogate"),
-    ],
-)
+@pytest.mark.parametrize(("texts", "message"), [
+    ("one text", "texts is 'one text': it must be a list of texts"),
+    (3, "texts is 3: it must be a list of texts"),
+    (["a", 3], "text 1 must be a str, not 3"),
+    (["a\ud800"], "text 0 contains a lone surrogate"),
+])  # fmt: skip
 def test_texts_that_are_none_are_refused(texts: Any, message: str):
     with pytest.raises(gw.SourceError, match=message):
         gw.ngram(texts, LETTERS)

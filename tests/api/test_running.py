@@ -151,12 +151,6 @@ def test_a_row_that_fails_is_named_or_leaves_the_others_alone(name: str, how: di
         wrong.unwrap()
 
 
-def test_one_prompt_may_have_its_error_returned_too():
-    result = failing().generate("x", gw.Regex("("), on_error="return")
-    assert isinstance(result.error, gw.SourceError)
-    assert result.error.row is None
-
-
 def test_samples_of_a_prompt_that_fails_leave_those_of_others():
     settings = {"num_return_sequences": 3, "seed": 1, "max_new_tokens": 5, "on_error": "return"}
     results = failing().generate(["nan", "b"], gw.Regex("[ab]{4}"), **settings)
@@ -190,18 +184,6 @@ def test_before_anything_runs_there_are_no_results(monkeypatch: pytest.MonkeyPat
     with pytest.raises(gw.GenerationInterrupted) as caught:
         telling({"a": "1"}).generate("a", int)
     assert caught.value.results == []
-
-
-def test_a_loop_over_items_ends():
-    done = list[str]()
-    model = telling({"a": "1", "b": "!", "c": "3"})
-
-    def loop() -> None:
-        done.extend(model.generate(prompt, int).text for prompt in "abc")
-
-    with pytest.raises(KeyboardInterrupt):
-        loop()
-    assert done == ["1"]
 
 
 def test_an_interrupt_while_asking_again_keeps_what_was_said_first():
@@ -395,19 +377,16 @@ def test_progress_may_be_a_bar(capsys: pytest.CaptureFixture[str]):
     assert shown.out == ""
 
 
-@pytest.mark.parametrize(
-    ("name", "given"),
-    [
-        ("on_invalid", "ignore"),
-        ("on_error", None),
-        ("batch_size", 0),
-        ("batch_size", True),
-        ("batch_size", 2.0),
-        ("progress", "yes"),
-        ("retries", -1),
-        ("retries", None),
-    ],
-)
+@pytest.mark.parametrize(("name", "given"), [
+    ("on_invalid", "ignore"),
+    ("on_error", None),
+    ("batch_size", 0),
+    ("batch_size", True),
+    ("batch_size", 2.0),
+    ("progress", "yes"),
+    ("retries", -1),
+    ("retries", None),
+])  # fmt: skip
 def test_wrong_ways_to_run_are_refused_before_anything_runs(name: str, given: Any):
     model = gw.Model(FakeModel(VOCABULARY, lambda prefix: pytest.fail("asked")))
     with pytest.raises(gw.SourceError, match=f"^{name} is "):

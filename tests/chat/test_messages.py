@@ -49,27 +49,19 @@ def text(*parts: str, kind: str = "text") -> list[dict[str, str]]:
     return [{"type": kind, "text": part} for part in parts]
 
 
-@pytest.mark.parametrize(
-    ("message", "plain"),
-    [
-        ({"role": "user", "content": "Hi"}, {"role": "user", "content": "Hi"}),
-        ({"role": "user", "content": text("Hi")}, {"role": "user", "content": "Hi"}),
-        ({"role": "user", "content": text("Say ", "hi.")}, {"role": "user", "content": "Say hi."}),
-        (
-            {"role": "user", "content": text("Hi", kind="input_text")},
-            {"role": "user", "content": "Hi"},
-        ),
-        ({"role": "user", "content": ["Hi"]}, {"role": "user", "content": "Hi"}),
-        ({"role": "user", "content": "Hi", "name": None}, {"role": "user", "content": "Hi"}),
-        (ANSWER, ANSWER),
-        ({**ANSWER, "content": text("sunny")}, ANSWER),
-        (ChatMessage(role="user", content="Hi"), {"role": "user", "content": "Hi"}),
-        (
-            {"role": "assistant", "content": "Hi", "tool_calls": []},
-            {"role": "assistant", "content": "Hi"},
-        ),
-    ],
-)
+@pytest.mark.parametrize(("message", "plain"), [
+    ({"role": "user", "content": "Hi"}, {"role": "user", "content": "Hi"}),
+    ({"role": "user", "content": text("Hi")}, {"role": "user", "content": "Hi"}),
+    ({"role": "user", "content": text("Say ", "hi.")}, {"role": "user", "content": "Say hi."}),
+    ({"role": "user", "content": text("Hi", kind="input_text")}, {"role": "user", "content": "Hi"}),
+    ({"role": "user", "content": ["Hi"]}, {"role": "user", "content": "Hi"}),
+    ({"role": "user", "content": "Hi", "name": None}, {"role": "user", "content": "Hi"}),
+    (ANSWER, ANSWER),
+    ({**ANSWER, "content": text("sunny")}, ANSWER),
+    (ChatMessage(role="user", content="Hi"), {"role": "user", "content": "Hi"}),
+    ({"role": "assistant", "content": "Hi", "tool_calls": []},
+     {"role": "assistant", "content": "Hi"}),
+])  # fmt: skip
 def test_a_message_becomes_a_role_and_a_text(message: Any, plain: dict[str, Any]) -> None:
     assert read_messages([message]) == [plain]
     assert read_messages(read_messages([message])) == [plain]
@@ -102,57 +94,29 @@ def test_a_message_of_a_client_is_taken_as_it_came() -> None:
     assert read_messages([came])[0]["tool_calls"] == [CALL]
 
 
-@pytest.mark.parametrize(
-    ("message", "error", "said", "place"),
-    [
-        ({"content": "Hi"}, SourceError, "needs a role", "/1/role"),
-        ({"role": "user"}, SourceError, "needs a content or tool_calls", "/1/content"),
-        ({"role": "assistant", "content": None}, SourceError, "or tool_calls", "/1/content"),
-        ({"role": "tool", "content": {"t": 3}}, SourceError, "json.dumps", "/1/content"),
-        ({"role": "user", "content": "\ud800"}, SourceError, "surrogate", ""),
-        (
-            {"role": "user", "content": [*text("a"), {"type": "image_url", "image_url": {}}]},
-            UnsupportedError,
-            "'image_url'",
-            "/1/content/1",
-        ),
-        (
-            {"role": "user", "content": [{"type": "input_audio", "input_audio": {}}]},
-            UnsupportedError,
-            "'input_audio'",
-            "/1/content/0",
-        ),
-        ({"role": "user", "content": [3]}, UnsupportedError, "3", "/1/content/0"),
-        ({"role": "user", "content": [{"type": "text"}]}, SourceError, "must be a str", ""),
-        ({"role": "user", "content": "Hi", "name": 7}, SourceError, "a text, not 7", "/1/name"),
-        ({"role": "tool", "content": "", "tool_call_id": 5}, SourceError, "5", "/1/tool_call_id"),
-        ({"role": "assistant", "tool_calls": "f"}, SourceError, "a list", "/1/tool_calls"),
-        (
-            {"role": "assistant", "tool_calls": [{}]},
-            SourceError,
-            "needs the name",
-            "/1/tool_calls/0",
-        ),
-        (
-            {"role": "assistant", "tool_calls": [{"type": "custom", "custom": {}}]},
-            UnsupportedError,
-            "'custom'",
-            "/1/tool_calls/0",
-        ),
-        (
-            {"role": "assistant", "tool_calls": [{"name": "f", "arguments": {3j}}]},
-            SourceError,
-            "must be JSON",
-            "/1/tool_calls/0",
-        ),
-        (
-            {"role": "assistant", "function_call": {"name": "f", "arguments": "{}"}},
-            UnsupportedError,
-            "write tool_calls",
-            "/1/function_call",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("message", "error", "said", "place"), [
+    ({"content": "Hi"}, SourceError, "needs a role", "/1/role"),
+    ({"role": "user"}, SourceError, "needs a content or tool_calls", "/1/content"),
+    ({"role": "assistant", "content": None}, SourceError, "or tool_calls", "/1/content"),
+    ({"role": "tool", "content": {"t": 3}}, SourceError, "json.dumps", "/1/content"),
+    ({"role": "user", "content": "\ud800"}, SourceError, "surrogate", ""),
+    ({"role": "user", "content": [*text("a"), {"type": "image_url", "image_url": {}}]},
+     UnsupportedError, "'image_url'", "/1/content/1"),
+    ({"role": "user", "content": [{"type": "input_audio", "input_audio": {}}]}, UnsupportedError,
+     "'input_audio'", "/1/content/0"),
+    ({"role": "user", "content": [3]}, UnsupportedError, "3", "/1/content/0"),
+    ({"role": "user", "content": [{"type": "text"}]}, SourceError, "must be a str", ""),
+    ({"role": "user", "content": "Hi", "name": 7}, SourceError, "a text, not 7", "/1/name"),
+    ({"role": "tool", "content": "", "tool_call_id": 5}, SourceError, "5", "/1/tool_call_id"),
+    ({"role": "assistant", "tool_calls": "f"}, SourceError, "a list", "/1/tool_calls"),
+    ({"role": "assistant", "tool_calls": [{}]}, SourceError, "needs the name", "/1/tool_calls/0"),
+    ({"role": "assistant", "tool_calls": [{"type": "custom", "custom": {}}]}, UnsupportedError,
+     "'custom'", "/1/tool_calls/0"),
+    ({"role": "assistant", "tool_calls": [{"name": "f", "arguments": {3j}}]}, SourceError,
+     "must be JSON", "/1/tool_calls/0"),
+    ({"role": "assistant", "function_call": {"name": "f", "arguments": "{}"}}, UnsupportedError,
+     "write tool_calls", "/1/function_call"),
+])  # fmt: skip
 def test_what_is_no_message_is_refused_with_its_place(
     message: Any, error: Any, said: str, place: str
 ) -> None:

@@ -2,15 +2,20 @@
 
 import ast
 import json
-from typing import Any, Literal, TypedDict
+from typing import Annotated, Any, Literal, TypedDict
 
 import pytest
+from jsonschema.validators import validator_for
+from pydantic import BaseModel, Field
+from referencing import Registry
 
 import guideway as gw
 from guideway.api.parsing.values import read_value
 from guideway.chat.tool_formats import FORMATS
-from guideway.chat.tool_literals import literals_as_json
-from tool_samples import MARKED, PLAIN, written
+from guideway.chat.tool_literals import as_json, elements, literals_as_json, parameters
+from guideway.errors import SourceError, UnsupportedError
+from guideway.json_schema.source import JsonSchema
+from tool_samples import MARKED, PLAIN, QWEN, written
 
 
 class Point(TypedDict):
@@ -194,3 +199,288 @@ def test_special_tokens_stand_in_strings_as_their_names():
     assert literals_as_json('a:<escape>x:1,"<escape>,b:[true,{c:null}]', form) == (
         '{"a":"x:1,\\"","b":[true,{"c":null}]}'
     )
+
+
+# Arguments as elements: strings as they are, everything else as JSON, and both read back.
+
+CODE = "def f():\n    return '</parameter>'"
+
+
+class Edit(BaseModel):
+    path: Annotated[str, Field(pattern="^/")]
+    text: str = ""
+    note: str | None = None
+    kind: Literal["a", "b"] = "a"
+    lines: list[int] = []
+    name: Annotated[str, Field(min_length=1, max_length=3)] = "x"
+    other: "str | int" = 1
+    part: "Edit | None" = None
+
+
+def call(**values: str) -> str:
+    each = [f"<parameter={name}>\n{value}\n</parameter>\n" for name, value in values.items()]
+    return f"<tool_call>\n<function=Edit>\n{''.join(each)}</function>\n</tool_call>"
+
+
+@pytest.mark.parametrize(("values", "read"), [
+    ({"path": "/a"}, {"path": "/a"}),
+    ({"path": "/a\n", "text": CODE, "kind": "b"}, {"path": "/a\n", "text": CODE, "kind": "b"}),
+    ({"path": "/", "text": "", "note": "null"}, {"path": "/", "text": "", "note": None}),
+    ({"path": "/", "note": "12", "lines": "[1, 2]"}, {"path": "/", "note": "12", "lines": [1, 2]}),
+    ({"path": "/", "name": "éé"}, {"path": "/", "name": "éé"}),
+    ({"path": "/", "other": '"a"'}, {"path": "/", "other": "a"}),
+    ({"path": "/", "other": "7"}, {"path": "/", "other": 7}),
+    ({"path": "/", "part": '{"path": "/b"}'}, {"path": "/", "part": {"path": "/b"}}),
+    ({"path": "a"}, None),
+    ({"text": "x"}, None),
+    ({"text": "x", "path": "/"}, None),
+    ({"path": "/", "name": "long"}, None),
+    ({"path": "/", "name": ""}, None),
+    ({"path": "/", "kind": "c"}, None),
+    ({"path": "/", "kind": '"a"'}, None),
+    ({"path": "/", "lines": "[a]"}, None),
+    ({"path": "/", "other": "a"}, None),
+    ({"path": "/", "text": "a\n</parameter>b"}, None),
+    ({"path": "/", "part": '{"path": "b"}'}, None),
+    ({"path": "/", "unknown": "b"}, None),
+])  # fmt: skip
+def test_elements_are_what_the_schema_says_and_read_as_it_says(values, read):
+    tools = gw.tools([Edit], "qwen3_coder", choice="required")
+    text = call(**values)
+    assert gw.compile(tools, PLAIN).matches(text) == (read is not None)
+    if read is not None:
+        (found,), error = read_value(tools, text)
+        assert error is None
+        assert json.loads(found.text) == read
+        assert found.arguments == Edit.model_validate(read)
+
+
+def test_a_schema_may_name_its_parts():
+    schema = {
+        "$ref": "#/$defs/whole",
+        "$defs": {
+            "whole": {"type": "object", "properties": {"a": {"$ref": "#/$defs/s"}, "b": True}},
+            "s": {"const": "x"},
+        },
+    }
+    listed = parameters("f", JsonSchema(schema))
+    assert [(one.name, one.is_text, one.required) for one in listed] == [
+        ("a", True, False),
+        ("b", False, False),
+    ]
+    constraint = gw.compile(elements(listed, QWEN), PLAIN)
+    assert constraint.matches("<parameter=a>\nx\n</parameter>\n<parameter=b>\n[]\n</parameter>\n")
+    assert as_json(listed, "<parameter=b>\n[]\n</parameter>\n", QWEN) == '{"b": []}'
+    assert constraint.matches("")
+
+
+@pytest.mark.parametrize(("schema", "said"), [
+    ({"anyOf": [{}]}, "anyOf of arguments"),
+    ({"properties": {"a b": {}}}, "cannot be the name of an element"),
+    ({"required": ["a"]}, "has no schema"),
+    ({"type": "array"}, "are not a JSON object"),
+])  # fmt: skip
+def test_what_has_no_form_as_an_element_is_refused_by_name(schema: Any, said: str):
+    with pytest.raises(UnsupportedError, match=said):
+        parameters("f", JsonSchema({"type": "object", **schema}))
+
+
+@pytest.mark.parametrize(("schema", "said"), [
+    ({"properties": 5}, "properties must be an object"),
+    ({"properties": {"a": {"$ref": "#/$defs/x"}}, "$defs": 5}, "is wrong: there is no"),
+    ({"properties": {"a": {"type": "string", "minLength": "x"}}}, "minLength must be a count"),
+    ({"properties": {"a": {"type": "string", "pattern": "a)|(b"}}}, "closes no group"),
+    ({"required": [5]}, "array of strings"),
+    ({"properties": {"a": {"$ref": "#/$defs/r"}}, "$defs": {"r": {"$ref": "#/$defs/r"}}},
+     "refers to itself"),
+])  # fmt: skip
+def test_a_schema_that_is_not_well_formed_is_refused_as_any_other(schema: Any, said: str):
+    with pytest.raises(SourceError, match=said):
+        parameters("f", JsonSchema(schema))
+
+
+def test_a_string_that_no_value_is_may_be_left_out_only():
+    text = '{"type": "string", "minLength": 5, "maxLength": 2}'
+    listed = {"a": json.loads(text), "b": {"enum": []}, "c": {"type": ["string"], "maxLength": 1}}
+    constraint = gw.compile(
+        elements(parameters("f", JsonSchema({"properties": listed})), QWEN), PLAIN
+    )
+    assert constraint.matches("<parameter=c>\nx\n</parameter>\n")
+    for name in "ab":
+        assert not constraint.matches(f"<parameter={name}>\nxxx\n</parameter>\n")
+    whole = {"properties": listed, "required": ["a"]}
+    with pytest.raises(gw.UnsatisfiableError):
+        gw.compile(elements(parameters("f", JsonSchema(whole)), QWEN), PLAIN)
+
+
+def test_a_string_behind_a_long_chain_of_names_stands_as_it_is():
+    names = {f"r{n}": {"$ref": f"#/$defs/r{n + 1}"} for n in range(400)}
+    schema = {
+        "properties": {"a": {"$ref": "#/$defs/r0"}},
+        "$defs": names | {"r400": {"const": "x"}},
+    }
+    (one,) = parameters("f", JsonSchema(schema))
+    assert gw.compile(elements((one,), QWEN), PLAIN).matches("<parameter=a>\nx\n</parameter>\n")
+
+
+def test_harmony_names_who_is_called_behind_the_channel_or_the_role():
+    tools = gw.tools([Edit], "harmony")
+    constraint = gw.compile(tools, MARKED)
+    for head in (
+        "<|channel|>commentary to=functions.Edit <|constrain|>json",
+        " to=functions.Edit<|channel|>commentary json",
+        " to=functions.Edit<|channel|>commentary <|constrain|>json",
+        " to=functions.Edit<|channel|>commentary<|constrain|>json",
+    ):
+        text = head + '<|message|>{"path": "/"}'
+        assert constraint.matches(text)
+        (found,), _ = read_value(tools, text)
+        assert found.arguments == Edit(path="/")
+    assert not constraint.matches(
+        ' to=functions.Edit<|channel|>commentaryjson<|message|>{"path":"/"}'
+    )
+
+
+def test_llama_says_that_it_is_a_function_or_does_not():
+    tools = gw.tools([Edit], "llama3_python_tag")
+    constraint = gw.compile(tools, MARKED)
+    for begin in ('{"name"', '{"type": "function", "name"'):
+        text = f'Well. <|python_tag|>{begin}: "Edit", "parameters": {{"path": "/"}}}}'
+        assert constraint.matches(text)
+        (found,), _ = read_value(tools, text)
+        assert found.arguments == Edit(path="/")
+
+
+# Strings as they stand, whatever words the schema has for them: what is read back satisfies it.
+
+STRING, NULL, NUMBER = {"type": "string"}, {"type": "null"}, {"type": "integer"}
+TEXTS = ["", "a", "b", "ab", "abc", "null", "1", "true", "[]", '"a"', '{"a": "b"}', "é"]
+
+
+def satisfies(whole: dict[str, Any], value: Any) -> bool:
+    kind = validator_for(whole, default=validator_for({"$schema": LATEST}))
+    return kind(whole, registry=Registry()).is_valid(value)
+
+
+LATEST = "https://json-schema.org/draft/2020-12/schema"
+
+
+def check(whole: dict[str, Any], *, is_text: bool) -> None:
+    """Texts of the argument `a` are those that the schema allows, read back."""
+    listed = parameters("f", JsonSchema(whole))
+    one = next(each for each in listed if each.name == "a")
+    assert one.is_text == is_text
+    constraint = gw.compile(elements((one,), QWEN) + "", PLAIN)
+    for text in TEXTS:
+        written = f"<parameter=a>\n{text}\n</parameter>\n"
+        try:
+            read = json.loads(as_json((one,), written, QWEN))
+        except ValueError:
+            assert not constraint.matches(written)
+            continue
+        assert constraint.matches(written) == satisfies(whole, read), (text, read)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        STRING,
+        {"type": ["string", "null"]},
+        {"type": ["string"]},
+        {"allOf": [STRING]},
+        {"allOf": [STRING, {"minLength": 2}, {"maxLength": 3}]},
+        {"$ref": "#/$defs/s"},
+        {"$ref": "#here"},
+        {"$ref": "there"},
+        {"$ref": "#/$defs/a~1b"},
+        {"$ref": "#/$defs/a%20b"},
+        {"$ref": "#/properties/b"},
+        {"$ref": "#/$defs/s", "maxLength": 1},
+        {"type": "string", "anyOf": [STRING, NULL]},
+        {"anyOf": [STRING, {"type": "null", "not": {}}]},
+        {"anyOf": [{"const": "a"}, {"const": "b"}, {"pattern": "^b", "type": "string"}]},
+        {"oneOf": [{"const": "a"}, {"enum": ["a", "b"]}, NULL]},
+        {"oneOf": [STRING, NULL, NULL]},
+        {"oneOf": [{"type": "string", "minLength": 2}, {"type": "string", "maxLength": 2}]},
+        {"oneOf": [STRING, NULL, {"type": "string", "minLength": 2}]},
+        {"oneOf": [NUMBER, {"type": "string", "minLength": 2}], "type": "string"},
+        {"anyOf": [STRING, NULL], "oneOf": [{"const": "b"}, NULL]},
+        {"not": {"type": ["number", "boolean", "array", "object"]}},
+        {"type": "string", "not": {"const": "a"}},
+        {"type": "string", "not": {"not": {"pattern": "a|c"}}},
+        {"type": "string", "pattern": "(?i)^A(?=[BC])"},
+        {"type": "string", "pattern": "(?x) B $ # ends so"},
+        {"type": "string", "not": {"type": "string", "enum": []}},
+        {"type": ["string", "null"], "not": {"type": "string", "minLength": 1}},
+        {"type": "string", "minLength": 3, "maxLength": 1},
+        {"enum": ["a", None]},
+        {"enum": ["a", "null"]},
+        {"enum": ["a", "abc", ""], "maxLength": 1},
+        {"enum": ["a", "b"], "const": "b"},
+        {"enum": ["a"], "const": "b", "type": ["string", "null"]},
+        {"type": "string", "if": {"minLength": 2}, "then": {"pattern": "c"}},
+        {"type": "string", "if": {"const": "a"}, "else": {"maxLength": 0}},
+        {"type": ["string", "null"], "if": NULL, "then": False},
+        {"type": ["string", "null"], "if": {"type": "string", "minLength": 1}, "then": STRING},
+        {"type": "string", "minimum": 4, "format": "nobody knows this"},
+        {"type": ["string", "null"], "if": {"minLength": 1}, "then": STRING, "else": STRING},
+    ],
+)
+def test_strings_stand_as_they_are(schema: dict[str, Any]):
+    definitions = {
+        "s": STRING,
+        "a/b": STRING,
+        "a b": STRING,
+        "n": {"$anchor": "here", "type": "string"},
+        "i": {"$id": "there", "type": "string"},
+    }
+    check(
+        {"type": "object", "properties": {"a": schema, "b": STRING}, "$defs": definitions},
+        is_text=True,
+    )
+
+
+@pytest.mark.parametrize("schema", [
+    NULL,
+    True,
+    {"type": "integer", "const": "1"},
+    {"type": "null", "anyOf": [STRING, NULL]},
+    {"anyOf": [STRING, NUMBER]},
+    {"anyOf": [STRING, {"type": "boolean", "const": True}]},
+    {"type": ["string", "object"], "if": {"type": "object"}, "then": {"required": ["a"]}},
+    {"enum": ["a", 1, True, [], {"a": "b"}]},
+    {"$ref": "#/properties/b"},
+    {"$ref": "#/$defs/n"},
+    {"$ref": "#/$defs/a%20b"},
+    {"$ref": "#"},
+])  # fmt: skip
+def test_all_else_is_json(schema: Any):
+    definitions = {"n": NUMBER, "a b": {"$ref": "#/properties/b"}}
+    check(
+        {"type": "object", "properties": {"a": schema, "b": NUMBER}, "$defs": definitions},
+        is_text=False,
+    )
+
+
+def test_a_string_may_have_a_format():
+    dated = {"type": "null", "allOf": [{"format": "date"}]}
+    check({"properties": {"a": {"anyOf": [{"const": "a"}, dated]}}}, is_text=True)
+    for said, right in (({}, "2024-02-29"), ({"not": {"format": "date"}}, "2023-02-29")):
+        dated = {"type": "string", **(said or {"format": "date"})}
+        listed = parameters("f", JsonSchema({"properties": {"a": dated}, "required": ["a"]}))
+        constraint = gw.compile(elements(listed, QWEN), PLAIN)
+        for text in ("2024-02-29", "2023-02-29"):
+            written = f"<parameter=a>\n{text}\n</parameter>\n"
+            assert constraint.matches(written) == (text == right)
+
+
+def test_many_conditions_of_a_string_are_read():
+    alike: dict[str, Any] = {"type": "string"}
+    for length in range(12):
+        ways = [{"minLength": length, **alike}, {"maxLength": 90 - length, "allOf": [alike]}]
+        alike = {"type": "string", "anyOf": ways}
+    check({"properties": {"a": alike}}, is_text=True)
+    deep: dict[str, Any] = {"type": "string"}
+    for length in range(1, 60):
+        deep = {"anyOf": [{"minLength": 200 - length}, {"not": deep}], "type": "string"}
+    check({"properties": {"a": deep}}, is_text=True)

@@ -96,19 +96,16 @@ def test_explain_gives_json_too(capsys: pytest.CaptureFixture[str]) -> None:
     assert explained["shortest_bytes"] == len('"0001-01-01"')
 
 
-@pytest.mark.parametrize(
-    ("arguments", "left", "said"),
-    [
-        (["explain", "nonsense"], 2, "is not a source"),
-        (["explain", "/(/"], 1, "SourceError"),
-        (["explain", r"/(a)?\1/"], 1, "UnsupportedError"),
-        (["explain", '{"type": "integer", "enum": ["a"]}'], 1, "UnsatisfiableError"),
-        (["extract", "missing.txt", "--schema", "datetime:date"], 2, "no file"),
-        (["extract", "two words", "--schema", "missing.json"], 2, "no file"),
-        (["extract", "two words"], 2, "--schema"),
-        (["warmup", "--model", "./nowhere.gguf"], 3, "ModelError"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "left", "said"), [
+    (["explain", "nonsense"], 2, "is not a source"),
+    (["explain", "/(/"], 1, "SourceError"),
+    (["explain", r"/(a)?\1/"], 1, "UnsupportedError"),
+    (["explain", '{"type": "integer", "enum": ["a"]}'], 1, "UnsatisfiableError"),
+    (["extract", "missing.txt", "--schema", "datetime:date"], 2, "no file"),
+    (["extract", "two words", "--schema", "missing.json"], 2, "no file"),
+    (["extract", "two words"], 2, "--schema"),
+    (["warmup", "--model", "./nowhere.gguf"], 3, "ModelError"),
+])  # fmt: skip
 def test_what_is_wrong_goes_to_stderr_without_a_trace(
     arguments: list[str], left: int, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -429,14 +426,11 @@ def test_generate_holds_the_text_to_its_source(capsys: pytest.CaptureFixture[str
 
 
 @pytest.mark.usefixtures("fake")
-@pytest.mark.parametrize(
-    "how",
-    [
-        ["--num-beams", "2"],
-        ["--best-of", "3", "--best-by", "majority", "--seed", "1"],
-        ["--exactness", "rejection", "--seed", "1"],
-    ],
-)
+@pytest.mark.parametrize("how", [
+    ["--num-beams", "2"],
+    ["--best-of", "3", "--best-by", "majority", "--seed", "1"],
+    ["--exactness", "rejection", "--seed", "1"],
+])  # fmt: skip
 def test_searches_are_options_too(how: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert status("generate", "a year:", "--source", "/17[0-9]{2}/", *how) == 0
     assert re.fullmatch(r"17[0-9]{2}\n", capsys.readouterr().out)

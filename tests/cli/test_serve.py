@@ -29,16 +29,13 @@ def test_a_classifier_of_words(tmp_path: Path) -> None:
     assert str(read_classifier(str(file))) == str(gw.classifier(words, alpha=5, top=7))
 
 
-@pytest.mark.parametrize(
-    ("written", "told"),
-    [
-        ("{", "Expecting"),
-        ("[]", "words or a model, and alpha"),
-        ('{"words": {}}', "words or a model, and alpha"),
-        ('{"words": {}, "model": "a", "alpha": 1}', "words or a model"),
-        ('{"words": {}, "alpha": 1, "code": "x"}', "code is unknown; known are words"),
-    ],
-)
+@pytest.mark.parametrize(("written", "told"), [
+    ("{", "Expecting"),
+    ("[]", "words or a model, and alpha"),
+    ('{"words": {}}', "words or a model, and alpha"),
+    ('{"words": {}, "model": "a", "alpha": 1}', "words or a model"),
+    ('{"words": {}, "alpha": 1, "code": "x"}', "code is unknown; known are words"),
+])  # fmt: skip
 def test_a_file_that_is_no_classifier(tmp_path: Path, written: str, told: str) -> None:
     file = tmp_path / "a.json"
     file.write_text(written)
@@ -48,13 +45,10 @@ def test_a_file_that_is_no_classifier(tmp_path: Path, written: str, told: str) -
         read_classifier(str(tmp_path / "none.json"))
 
 
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [
-        (["--host", "0.0.0.0"], "--api-key"),
-        (["--log-level", "loud"], "warning"),
-    ],
-)
+@pytest.mark.parametrize(("options", "told"), [
+    (["--host", "0.0.0.0"], "--api-key"),
+    (["--log-level", "loud"], "warning"),
+])  # fmt: skip
 def test_wrong_options(options: list[str], told: str) -> None:
     done = CliRunner().invoke(app, ["serve", "smollm2-135m", *options])
     assert done.exit_code == 2

@@ -123,17 +123,14 @@ def test_a_module_of_the_current_folder_is_found(
     assert isinstance(read_source("kinds_of_here:Person"), type)
 
 
-@pytest.mark.parametrize(
-    ("written", "said"),
-    [
-        ("nonsense", "'nonsense' is not a source; write FILE.json, FILE.gbnf, FILE.lark"),
-        ("semvr", "'semvr' is not a source; did you mean 'semver'?; write FILE.json"),
-        ("missing.json", "there is no file 'missing.json'"),
-        ("missing.py:Person", "there is no file 'missing.py'"),
-        ("no_such_module:Person", "No module named 'no_such_module'"),
-        ("datetime:dat", "'datetime' has no 'dat'; did you mean 'date'?"),
-    ],
-)
+@pytest.mark.parametrize(("written", "said"), [
+    ("nonsense", "'nonsense' is not a source; write FILE.json, FILE.gbnf, FILE.lark"),
+    ("semvr", "'semvr' is not a source; did you mean 'semver'?; write FILE.json"),
+    ("missing.json", "there is no file 'missing.json'"),
+    ("missing.py:Person", "there is no file 'missing.py'"),
+    ("no_such_module:Person", "No module named 'no_such_module'"),
+    ("datetime:dat", "'datetime' has no 'dat'; did you mean 'date'?"),
+])  # fmt: skip
 def test_an_argument_that_names_nothing_is_a_usage_error(written: str, said: str) -> None:
     with pytest.raises(typer.BadParameter) as raised:
         read_source(written)

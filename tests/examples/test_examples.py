@@ -15,36 +15,27 @@ from guideway.api.model import Model
 OWN = {"guideway", "numpy", "pydantic", "tokenizers", "torch", "transformers"}
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 WITHOUT_MODEL = {
-    "algebra": (
-        "nested & '.{5,6}'  for one: ((x))",
-        "is the same: False, '' is in other only",
-        "no text is in both Gbnf(",
-        "'no' neither",
-    ),
+    "algebra": ("nested & '.{5,6}'  for one: ((x))", "is the same: False, '' is in other only",
+                "no text is in both Gbnf(", "'no' neither"),
     "errors": ("SourceError: ", "UnsupportedError: ", "UnsatisfiableError: "),
     "fake": ("Temperature(degrees=", "unit='"),
     "masks": ("2 1 20       distance 6", "forced '-x<end>'", "may end here: True"),
     "operators": ("word + '!'                 'a!'", "['hello', '12']"),
-}
+}  # fmt: skip
 WITH_MODEL = {
     "chat": ("per token: 1 forward of 2 rows", "you: Who are you?", "bot: "),
     "choose": ("{'positive': 0.", "'negative': 0."),
-    "in_transformers": (
-        "'do_sample': False} gives Person(name='",
-        "'num_beams': 3} gives Person(name='",
-        "'max_time': 1.0} is refused: max_time does not work with a constraint",
-    ),
+    "in_transformers": ("'do_sample': False} gives Person(name='",
+                        "'num_beams': 3} gives Person(name='",
+                        "'max_time': 1.0} is refused: max_time does not work with a constraint"),
     "person": ("Person(name='Maria Lopez', age=34, profession='", "tokens, "),
-    "results": (
-        "age=2) length, shortened=True",
-        "age=25) stop, shortened=False",
-        "was refused: the value is refused: 1 validation error for Checked",
-        "item 0\n1 of 2 done, and Ctrl-C\nthe loop has ended, with [Result(value=",
-    ),
+    "results": ("age=2) length, shortened=True", "age=25) stop, shortened=False",
+                "was refused: the value is refused: 1 validation error for Checked",
+                "item 0\n1 of 2 done, and Ctrl-C\nthe loop has ended, with [Result(value="),
     "reasoning": ("<think>", "</think>", "tokens; kind='", "{'answer': Answer(kind="),
     "stream": ("items=[", "pieces="),
     "steer_language": ("weight 0: 0%", "weight 6: 100%"),
-}
+}  # fmt: skip
 LONG = {"chat", "reasoning"}  # half of the time of all
 # Too large for the test extra: it runs where it is installed.
 WITH_PACKAGE = {
@@ -54,44 +45,30 @@ WITH_PACKAGE = {
 IN_ENGINES = {"many_texts"}
 # Longer ones that measure something: here in a small size, by the arguments of their `main`.
 STUDIES = {
-    "proxy_tuning": (
-        {"count": 20, "steps": 3},
-        ("guided is Model(large + tuned_small - small)", "of 16 people"),
-    ),
-}
+    "proxy_tuning": ({"count": 20, "steps": 3},
+                     ("guided is Model(large + tuned_small - small)", "of 16 people")),
+}  # fmt: skip
 STUDIES_WITH_MODEL = {
-    "heads": (
-        {"train": 2, "test": 1, "tokens": 6},
-        ("off     1.00 tokens a forward, no drafts", "heads   ", "the letters are the same: True"),
-    ),
-    "tools": (
-        {"questions": ["What is the weather in Oslo?"]},
-        ("What is the weather in Oslo?", "weather({'city': 'Oslo'", "}) = 18 degrees "),
-    ),
-    "self_consistency": (
-        {"count": 1, "draws": 2},
-        ("greedy         ", "one draw       ", "majority of 2  ", "% of the draws read "),
-    ),
-    "grammar_aligned": (
-        {"count": 1},
-        ("rejection: 00000 0.0%; ", "truth: happy 88.9%", "smc: happy ", "the language has 0."),
-    ),
-    "watermark": (
-        {"tokens": 24, "shares": (0, 0.5)},
-        ("  0% replaced: z ", " 50% replaced: z ", "with another key: z "),
-    ),
-    "personas": (
-        {
-            "tales": ["Once there was a king who had a daughter.", "The old woman wept."] * 2,
-            "sitcom": ["Hey, how are you doing?", "Oh my God! No way!"] * 2,
-            "alphas": (0.0, 0.5),
-            "prompts": ("At last", "When the door opened,"),
-            "samples": 1,
-            "tokens": 3,
-        },
-        ("the judge is right on", "alpha   0.0: ", "alpha   0.5: ", "% judged tales, perplexity "),
-    ),
-}
+    "heads": ({"train": 2, "test": 1, "tokens": 6},
+              ("off     1.00 tokens a forward, no drafts", "heads   ",
+               "the letters are the same: True")),
+    "tools": ({"questions": ["What is the weather in Oslo?"]},
+              ("What is the weather in Oslo?", "weather({'city': 'Oslo'", "}) = 18 degrees ")),
+    "self_consistency": ({"count": 1, "draws": 2},
+                         ("greedy         ", "one draw       ", "majority of 2  ",
+                          "% of the draws read ")),
+    "grammar_aligned": ({"count": 1},
+                        ("rejection: 00000 0.0%; ", "truth: happy 88.9%", "smc: happy ",
+                         "the language has 0.")),
+    "watermark": ({"tokens": 24, "shares": (0, 0.5)},
+                  ("  0% replaced: z ", " 50% replaced: z ", "with another key: z ")),
+    "personas": ({"tales": ["Once there was a king who had a daughter.", "The old woman wept."] * 2,
+                  "sitcom": ["Hey, how are you doing?", "Oh my God! No way!"] * 2,
+                  "alphas": (0.0, 0.5), "prompts": ("At last", "When the door opened,"),
+                  "samples": 1, "tokens": 3},
+                 ("the judge is right on", "alpha   0.0: ", "alpha   0.5: ",
+                  "% judged tales, perplexity ")),
+}  # fmt: skip
 
 
 def printed(name: str, capsys: pytest.CaptureFixture[str]) -> str:

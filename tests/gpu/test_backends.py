@@ -25,13 +25,11 @@ PROMPTS = ["A cat", "The dog of my sister says", "A cat"]
 TOKENS = [list(prompt.encode()) for prompt in PROMPTS]
 SCHEMA = {
     "type": "object",
-    "properties": {
-        "a": {"type": "integer", "minimum": 10, "maximum": 999},
-        "b": {"enum": ["x", "yy", None]},
-    },
+    "properties": {"a": {"type": "integer", "minimum": 10, "maximum": 999},
+                   "b": {"enum": ["x", "yy", None]}},
     "required": ["a", "b"],
     "additionalProperties": False,
-}
+}  # fmt: skip
 SOURCES = {
     "regex": gw.Regex("[a-z]{3,9}( [a-z]{1,4}){0,2}!"),
     "schema": gw.JsonSchema(SCHEMA, whitespace="compact"),

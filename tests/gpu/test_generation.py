@@ -29,13 +29,11 @@ VOCABULARY = gw.Vocabulary(
 OTHER = gw.Vocabulary([*WORDS, b"<end>", *(bytes([b]) for b in range(256))], {6}, width=280)
 SCHEMA = {
     "type": "object",
-    "properties": {
-        "a": {"type": "integer", "minimum": 10, "maximum": 999},
-        "b": {"type": "array", "items": {"enum": ["x", True, None]}, "maxItems": 3},
-    },
+    "properties": {"a": {"type": "integer", "minimum": 10, "maximum": 999},
+                   "b": {"type": "array", "items": {"enum": ["x", True, None]}, "maxItems": 3}},
     "required": ["a", "b"],
     "additionalProperties": False,
-}
+}  # fmt: skip
 SOURCES = {
     "none": None,
     "regex": gw.Regex(r"[a-f]{2,5}(-[0-9]+)?"),

@@ -53,13 +53,10 @@ def float64_tournament(
     return torch.where(ends, row.double(), after)
 
 
-@pytest.mark.parametrize(
-    ("kind", "context"),
-    [
-        *(("left", 1), ("left", 3), ("min", 4), ("self", 3)),
-        *(("unigram", 0), ("synthid", 4), ("gumbel", 4)),
-    ],
-)
+@pytest.mark.parametrize(("kind", "context"), [
+    *(("left", 1), ("left", 3), ("min", 4), ("self", 3)),
+    *(("unigram", 0), ("synthid", 4), ("gumbel", 4)),
+])  # fmt: skip
 def test_green_lists_and_tournaments_are_the_same(
     gpu: torch.device, kind: Any, context: int
 ) -> None:

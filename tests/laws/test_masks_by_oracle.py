@@ -58,29 +58,18 @@ SCHEMAS = [
     {"type": "array", "items": {"enum": [0, 12]}, "minItems": 1, "maxItems": 3},
     {"type": "array", "prefixItems": [{"const": "a"}, {"enum": [0, 1]}], "items": False},
     {"type": "object", "properties": {"a": {"enum": [0, 1]}}, "additionalProperties": False},
-    {
-        "type": "object",
-        "properties": {"a": {"const": 0}, "b": {"enum": ["a", None]}, "ab": {"type": "boolean"}},
-        "required": ["b"],
-        "additionalProperties": False,
-    },
-    {
-        "type": "object",
-        "properties": {"a": {"const": 0}, "b": {"const": 1}, "ab": {"const": 12}},
-        "required": ["ab", "a"],
-        "additionalProperties": False,
-    },
-    {
-        "type": "object",
-        "properties": {"a": {"anyOf": [{"const": 0}, {"enum": [[0], {"b": 1}]}]}},
-        "required": ["a"],
-        "additionalProperties": False,
-    },
+    {"type": "object",
+     "properties": {"a": {"const": 0}, "b": {"enum": ["a", None]}, "ab": {"type": "boolean"}},
+     "required": ["b"], "additionalProperties": False},
+    {"type": "object", "properties": {"a": {"const": 0}, "b": {"const": 1}, "ab": {"const": 12}},
+     "required": ["ab", "a"], "additionalProperties": False},
+    {"type": "object", "properties": {"a": {"anyOf": [{"const": 0}, {"enum": [[0], {"b": 1}]}]}},
+     "required": ["a"], "additionalProperties": False},
     {"type": "string", "enum": ["a", "ab"], "minLength": 2},
     {"type": "string", "pattern": "^[ab]*$", "maxLength": 2},
     {"type": "integer", "minimum": -1, "maximum": 12},
     {"anyOf": [{"type": "integer", "minimum": 10, "maximum": 12}, {"enum": ["b", None]}]},
-]
+]  # fmt: skip
 NUMBERS = list(range(-20, 30))
 TEXTS = ["".join(letters) for n in range(4) for letters in itertools.product("ab", repeat=n)]
 

@@ -103,13 +103,10 @@ def near(given: torch.Tensor, wanted: torch.Tensor) -> None:
 
 
 @every
-@pytest.mark.parametrize(
-    "names",
-    [
-        ["one", "", "other"],
-        *(pytest.param(each, marks=pytest.mark.slow) for each in (["", "", ""], ["other"] * 3)),
-    ],
-)
+@pytest.mark.parametrize("names", [
+    ["one", "", "other"],
+    *(pytest.param(each, marks=pytest.mark.slow) for each in (["", "", ""], ["other"] * 3)),
+])  # fmt: skip
 def test_heads_are_cut_copies_and_rows_are_merged_copies_at_every_step(kind: str, names: list[str]):
     varied = subject(kind)
     assert varied.layers == LAYERS

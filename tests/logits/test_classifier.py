@@ -15,21 +15,18 @@ class Neutral:
         return torch.zeros(len(texts))
 
 
-@pytest.mark.parametrize(
-    ("setting", "value", "allowed"),
-    [
-        ("alpha", math.nan, "a finite number"),
-        ("alpha", -math.inf, "a finite number"),
-        ("alpha", 10**400, "a finite number"),
-        ("alpha", True, "a finite number"),
-        ("top", 0, "an integer from 1 up"),
-        ("every", 0, "an integer from 1 up"),
-        ("every", True, "an integer from 1 up"),
-        ("window", 0, "an integer from 1 up"),
-        ("entropy", -0.1, "a finite number of nats from 0 up"),
-        ("entropy", math.inf, "a finite number of nats from 0 up"),
-    ],
-)
+@pytest.mark.parametrize(("setting", "value", "allowed"), [
+    ("alpha", math.nan, "a finite number"),
+    ("alpha", -math.inf, "a finite number"),
+    ("alpha", 10**400, "a finite number"),
+    ("alpha", True, "a finite number"),
+    ("top", 0, "an integer from 1 up"),
+    ("every", 0, "an integer from 1 up"),
+    ("every", True, "an integer from 1 up"),
+    ("window", 0, "an integer from 1 up"),
+    ("entropy", -0.1, "a finite number of nats from 0 up"),
+    ("entropy", math.inf, "a finite number of nats from 0 up"),
+])  # fmt: skip
 def test_a_number_out_of_its_range_is_refused_with_the_range(
     setting: str, value: object, allowed: str
 ):

@@ -67,17 +67,14 @@ def test_a_function_gives_probabilities_or_their_logarithms():
         Function(share_of_a, "logits", "share_of_a")
 
 
-@pytest.mark.parametrize(
-    ("answer", "said"),
-    [
-        ([0.5], r"numbers of shape \(1,\) for 2 texts"),
-        ([[0.5, 0.5]] * 2, r"numbers of shape \(2, 2\) for 2 texts"),
-        ([0.5, math.nan], "NaN for '…second"),
-        ([1.5, 0.5], "1.5 for 'first': a probability is between 0 and 1"),
-        ([0.5, -2.0], "-2 for '…second.*log-probabilities"),
-        ("no", "no numbers"),
-    ],
-)
+@pytest.mark.parametrize(("answer", "said"), [
+    ([0.5], r"numbers of shape \(1,\) for 2 texts"),
+    ([[0.5, 0.5]] * 2, r"numbers of shape \(2, 2\) for 2 texts"),
+    ([0.5, math.nan], "NaN for '…second"),
+    ([1.5, 0.5], "1.5 for 'first': a probability is between 0 and 1"),
+    ([0.5, -2.0], "-2 for '…second.*log-probabilities"),
+    ("no", "no numbers"),
+])  # fmt: skip
 def test_a_function_that_gives_something_else_is_named(answer: object, said: str):
     def judge(texts: list[str]) -> object:
         return answer

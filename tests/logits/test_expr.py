@@ -117,20 +117,17 @@ def test_leaves_can_be_changed_everywhere_but_in_classifiers():
     assert leaves(mapped(kinds[-1], change))[1:] == [B, C]
 
 
-@pytest.mark.parametrize(
-    ("node", "text"),
-    [
-        (total([(1, A), (1.5, B), (-1.5, C)]), "base + 1.5*expert - 1.5*anti"),
-        (total([(-1, A), (1, B)]), "-base + expert"),
-        (total([(-2, A)]), "-2*base"),
-        (Maximum((A, B)), "maximum(base, expert)"),
-        (Minimum((A, B)), "minimum(base, expert)"),
-        (Plausible(total([(1, A), (1, B)]), 0.1), "(base + expert).plausible(0.1)"),
-        (Nucleus(A, 0.9, "pre_mask"), "base.nucleus(0.9, 'pre_mask')"),
-        (Farthest(A, (B, C)), "farthest(base, expert, anti)"),
-        (guided(A, [GediTerm(B, C, 30, 0, 1)]), "base + gedi(expert, anti, alpha=30)"),
-    ],
-)
+@pytest.mark.parametrize(("node", "text"), [
+    (total([(1, A), (1.5, B), (-1.5, C)]), "base + 1.5*expert - 1.5*anti"),
+    (total([(-1, A), (1, B)]), "-base + expert"),
+    (total([(-2, A)]), "-2*base"),
+    (Maximum((A, B)), "maximum(base, expert)"),
+    (Minimum((A, B)), "minimum(base, expert)"),
+    (Plausible(total([(1, A), (1, B)]), 0.1), "(base + expert).plausible(0.1)"),
+    (Nucleus(A, 0.9, "pre_mask"), "base.nucleus(0.9, 'pre_mask')"),
+    (Farthest(A, (B, C)), "farthest(base, expert, anti)"),
+    (guided(A, [GediTerm(B, C, 30, 0, 1)]), "base + gedi(expert, anti, alpha=30)"),
+])  # fmt: skip
 def test_expressions_are_printed_as_they_would_be_written(node, text):
     assert show(node) == text
 

@@ -110,22 +110,16 @@ def test_a_nucleus_after_the_mask_is_never_disjoint_from_it():
 
 FILTERS = {
     "top_k": (lambda row, k: top_k(row, k, most=3), torch.tensor(3), torch.tensor(0)),
-    "top_p": (
-        top_p,
-        torch.tensor(0.4, dtype=torch.float64),
-        torch.tensor(1.0, dtype=torch.float64),
-    ),
+    "top_p": (top_p, torch.tensor(0.4, dtype=torch.float64),
+              torch.tensor(1.0, dtype=torch.float64)),
     "min_p": (min_p, torch.tensor(0.3), torch.tensor(0.0)),
     "epsilon": (epsilon, torch.tensor(0.05), torch.tensor(0.0)),
     "eta": (eta, torch.tensor(0.3), torch.tensor(0.0)),
-    "typical": (
-        typical,
-        torch.tensor(0.4, dtype=torch.float64),
-        torch.tensor(1.0, dtype=torch.float64),
-    ),
+    "typical": (typical, torch.tensor(0.4, dtype=torch.float64),
+                torch.tensor(1.0, dtype=torch.float64)),
     "top_h": (top_h, torch.tensor(0.3), torch.tensor(math.inf)),
     "top_n_sigma": (top_n_sigma, torch.tensor(1.0), torch.tensor(math.inf)),
-}
+}  # fmt: skip
 
 
 def some_rows() -> torch.Tensor:

@@ -32,19 +32,16 @@ def test_weights_far_out_stay_numbers():
     assert lexicon.log_probs(["no " * 50, "yes " * 50]).tolist() == pytest.approx([-5e101, 0.0])
 
 
-@pytest.mark.parametrize(
-    ("weights", "options", "said"),
-    [
-        ({"two words": 1}, {}, "'two words' in a lexicon is not a single word"),
-        ({"": 1}, {}, "'' in a lexicon is not a single word"),
-        ({"well-known": 1}, {}, "is not a single word"),
-        ({"a": 1, "A": 2}, {}, "'A' twice"),
-        ({"a": math.nan}, {}, "'a' in a lexicon is nan"),
-        ({"a": math.inf}, {}, "'a' in a lexicon is inf"),
-        ({"a": 1}, {"bias": math.inf}, "bias in a lexicon is inf"),
-        ({"a": 1}, {"scale": 10**400}, "scale in a lexicon is 1000"),
-    ],
-)
+@pytest.mark.parametrize(("weights", "options", "said"), [
+    ({"two words": 1}, {}, "'two words' in a lexicon is not a single word"),
+    ({"": 1}, {}, "'' in a lexicon is not a single word"),
+    ({"well-known": 1}, {}, "is not a single word"),
+    ({"a": 1, "A": 2}, {}, "'A' twice"),
+    ({"a": math.nan}, {}, "'a' in a lexicon is nan"),
+    ({"a": math.inf}, {}, "'a' in a lexicon is inf"),
+    ({"a": 1}, {"bias": math.inf}, "bias in a lexicon is inf"),
+    ({"a": 1}, {"scale": 10**400}, "scale in a lexicon is 1000"),
+])  # fmt: skip
 def test_a_wrong_lexicon_is_refused_by_name(weights: dict, options: dict, said: str):
     with pytest.raises(SourceError, match=said):
         Lexicon(weights, **options)

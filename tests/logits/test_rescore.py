@@ -305,18 +305,15 @@ def test_huge_weights_and_values_stay_finite():
         assert done.support.all()
 
 
-@pytest.mark.parametrize(
-    ("answer", "said"),
-    [
-        (torch.zeros(3), r"toxicity gave numbers of shape \(3,\) for 5 texts"),
-        (torch.zeros(5, 1), r"of shape \(5, 1\) for 5 texts"),
-        (torch.tensor([0.0, 0.0, math.nan, 0.0, 0.0]), "toxicity gave NaN for 'c'"),
-        (torch.tensor([0.0, 0.5, 0.0, 0.0, 0.0]), "toxicity gave 0.5 for 'b': a log-probability"),
-        (torch.full((5,), math.inf), "toxicity gave inf for 'a'"),
-        (["a"] * 5, "toxicity gave no numbers"),
-        (None, "toxicity gave no numbers"),
-    ],
-)
+@pytest.mark.parametrize(("answer", "said"), [
+    (torch.zeros(3), r"toxicity gave numbers of shape \(3,\) for 5 texts"),
+    (torch.zeros(5, 1), r"of shape \(5, 1\) for 5 texts"),
+    (torch.tensor([0.0, 0.0, math.nan, 0.0, 0.0]), "toxicity gave NaN for 'c'"),
+    (torch.tensor([0.0, 0.5, 0.0, 0.0, 0.0]), "toxicity gave 0.5 for 'b': a log-probability"),
+    (torch.full((5,), math.inf), "toxicity gave inf for 'a'"),
+    (["a"] * 5, "toxicity gave no numbers"),
+    (None, "toxicity gave no numbers"),
+])  # fmt: skip
 def test_a_classifier_that_gives_something_else_is_named(answer: object, said: str):
     class Broken:
         def log_probs(self, texts: Sequence[str]) -> object:

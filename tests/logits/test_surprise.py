@@ -56,17 +56,14 @@ def test_a_surprise_is_in_bits():
     assert surprises(row.repeat(3, 1), torch.tensor([0, 1, 3])).tolist() == pytest.approx([1, 2, 3])
 
 
-@pytest.mark.parametrize(
-    ("ceiling", "expected"),
-    [
-        (0.1, [0]),
-        (1.0, [0]),
-        (2.0, [0, 1]),
-        (2.5, [0, 1]),
-        (3.0, [0, 1, 2, 3]),
-        (math.inf, [0, 1, 2, 3]),
-    ],
-)
+@pytest.mark.parametrize(("ceiling", "expected"), [
+    (0.1, [0]),
+    (1.0, [0]),
+    (2.0, [0, 1]),
+    (2.5, [0, 1]),
+    (3.0, [0, 1, 2, 3]),
+    (math.inf, [0, 1, 2, 3]),
+])  # fmt: skip
 def test_the_second_mirostat_keeps_what_surprises_at_most_so_much(
     ceiling: float, expected: list[int]
 ):

@@ -2,7 +2,6 @@ import math
 
 import pytest
 import torch
-from transformers.generation import logits_process
 
 from guideway.logits.filters import top_k
 from guideway.logits.warp import Moment, Warps, warp
@@ -32,42 +31,6 @@ def warped(row: torch.Tensor, settings: list[tuple[float, int, float, float]]) -
 def rows(count: int, width: int, *, scale: float = 3.0, seed: int = 0) -> torch.Tensor:
     noise = torch.Generator().manual_seed(seed)
     return torch.randn(count, width, generator=noise) * scale
-
-
-def processors(
-    temperature: float, k: int, p: float, share: float
-) -> logits_process.LogitsProcessorList:
-    """What `transformers.generate` puts together for these settings, in its order."""
-    chain = logits_process.LogitsProcessorList([])
-    if temperature != 1:
-        chain.append(logits_process.TemperatureLogitsWarper(temperature))
-    if k:
-        chain.append(logits_process.TopKLogitsWarper(k))
-    if p < 1:
-        chain.append(logits_process.TopPLogitsWarper(p))
-    if share:
-        chain.append(logits_process.MinPLogitsWarper(share))
-    return chain
-
-
-@pytest.mark.parametrize("width", [5, 300, 4000])
-@pytest.mark.parametrize(
-    "settings",
-    [
-        (0.7, 0, 1.0, 0.0),
-        (1.0, 3, 1.0, 0.0),
-        (1.0, 0, 0.9, 0.0),
-        (1.0, 0, 1.0, 0.1),
-        (1.6, 40, 0.8, 0.02),
-        (0.3, 1, 0.01, 1.0),
-    ],
-)
-def test_the_chain_is_that_of_transformers(width: int, settings: tuple[float, int, float, float]):
-    row = rows(40, width)
-    row[::2, : width // 2] = -math.inf  # a constraint has been there
-    # In float64, so that the rim of a nucleus is not decided by the oracle's own rounding.
-    expected = processors(*settings)(torch.zeros(40, 1, dtype=torch.int64), row.double())
-    torch.testing.assert_close(warped(row, [settings] * 40), expected.float())
 
 
 def test_every_row_of_a_batch_has_its_own_settings():

@@ -31,19 +31,8 @@ from real_tokenizers import real_vocabulary
 EXTRA: Final = (0, 1, 2, 5, 20)
 REAL: Final = ("object", "any of", "nested", "uuid and time")  # with real tokens too
 PAIRS: Final = (
-    b'{"',
-    b'":',
-    b'",',
-    b'"}',
-    b"},",
-    b"]}",
-    b", ",
-    b"\n ",
-    b"00",
-    b"-0",
-    b"true",
-    b"e",
-)
+    b'{"', b'":', b'",', b'"}', b"},", b"]}", b", ", b"\n ", b"00", b"-0", b"true", b"e",
+)  # fmt: skip
 
 PERSON: Final = {
     "type": "object",

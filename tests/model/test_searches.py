@@ -20,22 +20,14 @@ pytestmark = pytest.mark.model
 
 SEARCHES: Final[dict[str, dict[str, Any]]] = {
     "beam 4": {"num_beams": 4, "early_stopping": True, "num_return_sequences": 4},
-    "diverse beam": {
-        "num_beams": 4,
-        "early_stopping": True,
-        "num_beam_groups": 2,
-        "diversity_penalty": 1.0,
-    },
-    "stochastic beam 4": {
-        "num_beams": 4,
-        "num_return_sequences": 4,
-        "stochastic_beams": True,
-        "seed": 1,
-    },
+    "diverse beam": {"num_beams": 4, "early_stopping": True, "num_beam_groups": 2,
+                     "diversity_penalty": 1.0},
+    "stochastic beam 4": {"num_beams": 4, "num_return_sequences": 4, "stochastic_beams": True,
+                          "seed": 1},
     "best of 4": {"best_of": 4, "temperature": 1.0, "seed": 1},
     "contrastive": {"penalty_alpha": 0.6, "top_k": 4},
     "smc 8": {"exactness": "smc", "particles": 8, "seed": 1},
-}
+}  # fmt: skip
 PATTERN: Final = r"[A-Z][a-z]{2,4}(, [0-9]{2})?"
 SCHEMA: Final = {
     "type": "object",

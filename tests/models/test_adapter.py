@@ -22,17 +22,14 @@ def test_it_is_printed_by_its_size():
     )
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({}, "has no tensors"),
-        ({"a.lora_A.weight": torch.ones(2, 3)}, "only one of lora_A and lora_B for module 'a'"),
-        (tensors((2, 3), (4, 3)), r"lora_A has shape \(2, 3\) and lora_B \(4, 3\)"),
-        (tensors((2,), (4, 2)), r"lora_A has shape \(2,\)"),
-        (tensors((2, 3), (4,)), r"lora_B \(4,\)"),
-        (tensors((0, 3), (4, 0)), r"lora_A has shape \(0, 3\)"),
-    ],
-)
+@pytest.mark.parametrize(("given", "message"), [
+    ({}, "has no tensors"),
+    ({"a.lora_A.weight": torch.ones(2, 3)}, "only one of lora_A and lora_B for module 'a'"),
+    (tensors((2, 3), (4, 3)), r"lora_A has shape \(2, 3\) and lora_B \(4, 3\)"),
+    (tensors((2,), (4, 2)), r"lora_A has shape \(2,\)"),
+    (tensors((2, 3), (4,)), r"lora_B \(4,\)"),
+    (tensors((0, 3), (4, 0)), r"lora_A has shape \(0, 3\)"),
+])  # fmt: skip
 def test_tensors_that_are_no_pairs_are_refused(given: dict[str, torch.Tensor], message: str):
     with pytest.raises(gw.ModelError, match=message):
         Adapter.of("pirate", given)

@@ -32,42 +32,18 @@ from small_models import with_llama_cpp
 MESSAGES = [{"role": "user", "content": "Who is there?"}]
 TEXTS = ["the inner thing", "  3 \n\t€ 12", '{"a": [1, 2]}', "", "naïve", "<|im_end|>"]
 USED = {
-    "llama_batch": 7,
-    "llama_decode": 2,
-    "llama_free": 1,
-    "llama_get_logits": 1,
-    "llama_log_set": 2,
-    "llama_get_memory": 1,
-    "llama_init_from_model": 2,
-    "llama_memory_seq_cp": 5,
-    "llama_memory_seq_rm": 4,
-    "llama_model_chat_template": 2,
-    "llama_model_free": 1,
-    "llama_model_get_vocab": 1,
-    "llama_model_has_encoder": 1,
-    "llama_model_is_hybrid": 1,
-    "llama_model_is_recurrent": 1,
-    "llama_model_load_from_file": 2,
-    "llama_model_n_ctx_train": 1,
-    "llama_state_get_data": 3,
-    "llama_state_get_size": 1,
-    "llama_state_set_data": 3,
-    "llama_state_seq_get_data": 4,
-    "llama_state_seq_get_size": 2,
-    "llama_state_seq_set_data": 4,
-    "llama_supports_gpu_offload": 0,
-    "llama_token_to_piece": 6,
-    "llama_tokenize": 7,
-    "llama_vocab_bos": 1,
-    "llama_vocab_eos": 1,
-    "llama_vocab_fim_pad": 1,
-    "llama_vocab_fim_rep": 1,
-    "llama_vocab_fim_sep": 1,
-    "llama_vocab_get_attr": 2,
-    "llama_vocab_is_eog": 2,
-    "llama_vocab_n_tokens": 1,
-    "llama_vocab_pad": 1,
-}
+    "llama_batch": 7, "llama_decode": 2, "llama_free": 1, "llama_get_logits": 1, "llama_log_set": 2,
+    "llama_get_memory": 1, "llama_init_from_model": 2, "llama_memory_seq_cp": 5,
+    "llama_memory_seq_rm": 4, "llama_model_chat_template": 2, "llama_model_free": 1,
+    "llama_model_get_vocab": 1, "llama_model_has_encoder": 1, "llama_model_is_hybrid": 1,
+    "llama_model_is_recurrent": 1, "llama_model_load_from_file": 2, "llama_model_n_ctx_train": 1,
+    "llama_state_get_data": 3, "llama_state_get_size": 1, "llama_state_set_data": 3,
+    "llama_state_seq_get_data": 4, "llama_state_seq_get_size": 2, "llama_state_seq_set_data": 4,
+    "llama_supports_gpu_offload": 0, "llama_token_to_piece": 6, "llama_tokenize": 7,
+    "llama_vocab_bos": 1, "llama_vocab_eos": 1, "llama_vocab_fim_pad": 1, "llama_vocab_fim_rep": 1,
+    "llama_vocab_fim_sep": 1, "llama_vocab_get_attr": 2, "llama_vocab_is_eog": 2,
+    "llama_vocab_n_tokens": 1, "llama_vocab_pad": 1,
+}  # fmt: skip
 """Functions of `llama_cpp` with the numbers of their arguments."""
 FIELDS = {
     "llama_context_params": (
@@ -124,17 +100,14 @@ def test_the_extra_is_named(tmp_path: Path):
         gw.load(path, backend="llama.cpp")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"backend": "llama_cpp"}, "backend is .* did you mean .llama.cpp"),
-        ({"backend": "llama.cpp", "dtype": "float16"}, 'dtype is not for backend="llama.cpp"'),
-        ({"backend": "llama.cpp", "quantize": "int8"}, 'quantize is not for backend="llama.cpp"'),
-        ({"backend": "llama.cpp", "tokenizer": "gpt2"}, "tokenizer is not for backend"),
-        ({"backend": "llama.cpp", "source": "gpt2"}, r"runs \.gguf files"),
-        ({"backend": "llama.cpp", "source": SimpleNamespace()}, r"runs \.gguf files"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "message"), [
+    ({"backend": "llama_cpp"}, "backend is .* did you mean .llama.cpp"),
+    ({"backend": "llama.cpp", "dtype": "float16"}, 'dtype is not for backend="llama.cpp"'),
+    ({"backend": "llama.cpp", "quantize": "int8"}, 'quantize is not for backend="llama.cpp"'),
+    ({"backend": "llama.cpp", "tokenizer": "gpt2"}, "tokenizer is not for backend"),
+    ({"backend": "llama.cpp", "source": "gpt2"}, r"runs \.gguf files"),
+    ({"backend": "llama.cpp", "source": SimpleNamespace()}, r"runs \.gguf files"),
+])  # fmt: skip
 def test_what_is_refused(arguments: dict[str, Any], message: str):
     with pytest.raises(ModelError, match=message):
         gw.load(arguments.pop("source", "model.gguf"), **arguments)

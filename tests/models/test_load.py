@@ -60,18 +60,15 @@ def test_another_precision(folder: Path):
     assert logits.dtype == torch.float32
 
 
-@pytest.mark.parametrize(
-    ("name", "dtype"),
-    [
-        ("bf16", torch.bfloat16),
-        ("bfloat16", torch.bfloat16),
-        ("torch.bfloat16", torch.bfloat16),
-        ("fp16", torch.float16),
-        ("FP32", torch.float32),
-        ("float64", torch.float64),
-        ("auto", torch.float16),
-    ],
-)
+@pytest.mark.parametrize(("name", "dtype"), [
+    ("bf16", torch.bfloat16),
+    ("bfloat16", torch.bfloat16),
+    ("torch.bfloat16", torch.bfloat16),
+    ("fp16", torch.float16),
+    ("FP32", torch.float32),
+    ("float64", torch.float64),
+    ("auto", torch.float16),
+])  # fmt: skip
 def test_the_name_of_a_precision(
     folder: Path, tmp_path: Path, name: str, dtype: torch.dtype
 ) -> None:

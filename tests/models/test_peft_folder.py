@@ -77,19 +77,16 @@ def test_the_scale_is_alpha_by_rank_or_by_its_root_and_patterns_go_before(tmp_pa
     assert scales(saved(tmp_path, alpha_pattern={"proj": 6})) == [4, 4]  # no part of a name
 
 
-@pytest.mark.parametrize(
-    ("settings", "feature"),
-    [
-        ({"peft_type": "IA3"}, "IA3"),
-        ({"peft_type": None}, "None"),
-        ({"bias": "lora_only"}, "bias"),
-        ({"init_lora_weights": "pissa_niter_4"}, "init_lora_weights"),
-        ({"use_dora": True}, "use_dora"),
-        ({"modules_to_save": ["lm_head"]}, "modules_to_save"),
-        ({"layer_replication": [[0, 1]]}, "layer_replication"),
-        ({"of_tomorrow": 1}, "of_tomorrow"),
-    ],
-)
+@pytest.mark.parametrize(("settings", "feature"), [
+    ({"peft_type": "IA3"}, "IA3"),
+    ({"peft_type": None}, "None"),
+    ({"bias": "lora_only"}, "bias"),
+    ({"init_lora_weights": "pissa_niter_4"}, "init_lora_weights"),
+    ({"use_dora": True}, "use_dora"),
+    ({"modules_to_save": ["lm_head"]}, "modules_to_save"),
+    ({"layer_replication": [[0, 1]]}, "layer_replication"),
+    ({"of_tomorrow": 1}, "of_tomorrow"),
+])  # fmt: skip
 def test_what_changes_the_computation_otherwise_is_refused_by_name(
     settings: dict[str, Any], feature: str, tmp_path: Path
 ):
@@ -98,18 +95,15 @@ def test_what_changes_the_computation_otherwise_is_refused_by_name(
     assert refused.value.feature == feature
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"r": 3}, "'model.layers.0.q_proj' has rank 2, and adapter_config.json says 3"),
-        ({"r": 0}, "r in adapter_config.json is 0"),
-        ({"r": True}, "r in adapter_config.json is True"),
-        ({"lora_alpha": None}, "lora_alpha in adapter_config.json is None"),
-        ({"lora_alpha": math.inf}, "is inf"),
-        ({"alpha_pattern": {"q_proj": "8"}}, "lora_alpha of 'q_proj' in .* is '8'"),
-        ({"alpha_pattern": {"(": 8}}, r"the pattern '\(' in .* is no regex"),
-    ],
-)
+@pytest.mark.parametrize(("settings", "message"), [
+    ({"r": 3}, "'model.layers.0.q_proj' has rank 2, and adapter_config.json says 3"),
+    ({"r": 0}, "r in adapter_config.json is 0"),
+    ({"r": True}, "r in adapter_config.json is True"),
+    ({"lora_alpha": None}, "lora_alpha in adapter_config.json is None"),
+    ({"lora_alpha": math.inf}, "is inf"),
+    ({"alpha_pattern": {"q_proj": "8"}}, "lora_alpha of 'q_proj' in .* is '8'"),
+    ({"alpha_pattern": {"(": 8}}, r"the pattern '\(' in .* is no regex"),
+])  # fmt: skip
 def test_settings_that_cannot_be_are_refused(
     settings: dict[str, Any], message: str, tmp_path: Path
 ):

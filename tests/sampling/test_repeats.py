@@ -73,17 +73,14 @@ def test_a_penalty_is_finite_however_long_the_sequence():
     assert penalties.tolist() == [LARGEST]
 
 
-@pytest.mark.parametrize(
-    ("text", "size", "expected"),
-    [
-        ([1, 2, 1], 2, [2]),
-        ([1, 2, 3, 1, 2, 4, 1, 2], 3, [3, 4]),
-        ([1, 2, 3], 1, [1, 2, 3]),
-        ([1, 1, 1], 2, [1]),
-        ([1, 2], 3, []),
-        ([1, 2], 9, []),
-    ],
-)
+@pytest.mark.parametrize(("text", "size", "expected"), [
+    ([1, 2, 1], 2, [2]),
+    ([1, 2, 3, 1, 2, 4, 1, 2], 3, [3, 4]),
+    ([1, 2, 3], 1, [1, 2, 3]),
+    ([1, 1, 1], 2, [1]),
+    ([1, 2], 3, []),
+    ([1, 2], 9, []),
+])  # fmt: skip
 def test_ngrams_are_completed_by_what_came_after_their_beginning(
     text: list[int], size: int, expected: list[int]
 ):

@@ -64,25 +64,17 @@ def test_settings_that_do_not_go_together_are_refused_by_name(settings: Any, mes
         Sampling.of(settings)
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        (
-            {"num_return_sequences": 2},
-            "num_return_sequences is 2, and there is only one most probable text",
-        ),
-        ({"num_beams": 2, "num_return_sequences": 3}, "at most num_beams, which is 2"),
-        ({"best_of": 2, "num_return_sequences": 3, "seed": 1}, "at most best_of, which is 2"),
-        (
-            {"best_of": 2, "temperature": 0},
-            "best_of is 2, and there is only one most probable text",
-        ),
-        ({"penalty_alpha": 0.6, "num_return_sequences": 2}, "num_return_sequences is 2"),
-        ({"early_stopping": "sometimes", "num_beams": 2}, 'True, False or "never"'),
-        ({"exactness": "exact", "seed": 1}, "one of 'local', 'rejection', 'asap', 'smc'"),
-        ({"best_of": 2, "best_by": "longest", "seed": 1}, "a classifier, or a function"),
-    ],
-)
+@pytest.mark.parametrize(("settings", "message"), [
+    ({"num_return_sequences": 2},
+     "num_return_sequences is 2, and there is only one most probable text"),
+    ({"num_beams": 2, "num_return_sequences": 3}, "at most num_beams, which is 2"),
+    ({"best_of": 2, "num_return_sequences": 3, "seed": 1}, "at most best_of, which is 2"),
+    ({"best_of": 2, "temperature": 0}, "best_of is 2, and there is only one most probable text"),
+    ({"penalty_alpha": 0.6, "num_return_sequences": 2}, "num_return_sequences is 2"),
+    ({"early_stopping": "sometimes", "num_beams": 2}, 'True, False or "never"'),
+    ({"exactness": "exact", "seed": 1}, "one of 'local', 'rejection', 'asap', 'smc'"),
+    ({"best_of": 2, "best_by": "longest", "seed": 1}, "a classifier, or a function"),
+])  # fmt: skip
 def test_counts_and_ranges_are_checked(settings: Any, message: str):
     with pytest.raises(LimitError, match=message):
         Sampling.of(settings)

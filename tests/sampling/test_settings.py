@@ -123,18 +123,15 @@ def test_a_name_may_be_near_an_argument_that_is_no_setting():
         Sampling.of({"retires": 1}, also=["retries"])
 
 
-@pytest.mark.parametrize(
-    ("name", "instead"),
-    [
-        ("watermarking_config", "watermarked"),
-        ("guidance_scale", "cfg"),
-        ("max_length", "max_new_tokens"),
-        ("min_length", "min_new_tokens"),
-        ("max_time", "stream"),
-        ("assistant_model", "speculate=model"),
-        ("prompt_lookup_num_tokens", 'speculate="lookup"'),
-    ],
-)
+@pytest.mark.parametrize(("name", "instead"), [
+    ("watermarking_config", "watermarked"),
+    ("guidance_scale", "cfg"),
+    ("max_length", "max_new_tokens"),
+    ("min_length", "min_new_tokens"),
+    ("max_time", "stream"),
+    ("assistant_model", "speculate=model"),
+    ("prompt_lookup_num_tokens", 'speculate="lookup"'),
+])  # fmt: skip
 def test_a_setting_of_transformers_that_is_none_here_says_what_to_write(name: str, instead: str):
     with pytest.raises(UnsupportedError, match=instead) as caught:
         Sampling.of({name: 2})
@@ -168,32 +165,26 @@ def test_the_stages_have_an_order_that_can_be_chosen():
     assert set(ORDERS["llama.cpp"]) == set(STAGES)
 
 
-@pytest.mark.parametrize(
-    ("order", "message"),
-    [
-        ("vllm", "must be one of 'transformers', 'llama.cpp'"),
-        (["top-p"], "did you mean 'top_p'"),
-        (["zzzzzz"], "there are top_n_sigma, temperature"),
-        (["top_p", "top_p"], "'top_p' twice"),
-        (["temperature"], "order lacks top_p, xtc"),
-    ],
-)
+@pytest.mark.parametrize(("order", "message"), [
+    ("vllm", "must be one of 'transformers', 'llama.cpp'"),
+    (["top-p"], "did you mean 'top_p'"),
+    (["zzzzzz"], "there are top_n_sigma, temperature"),
+    (["top_p", "top_p"], "'top_p' twice"),
+    (["temperature"], "order lacks top_p, xtc"),
+])  # fmt: skip
 def test_an_order_that_is_none_is_refused(order: object, message: str):
     with pytest.raises(UnsupportedError, match=message):
         Sampling(top_p=0.5, xtc_probability=0.1, order=order)
 
 
-@pytest.mark.parametrize(
-    ("name", "temperature", "top_p"),
-    [
-        ("code generation", 0.2, 0.1),
-        ("creative writing", 0.7, 0.8),
-        ("Chatbot", 0.5, 0.5),
-        ("code_comments", 0.3, 0.2),
-        ("data-analysis-scripting", 0.2, 0.1),
-        ("exploratory code", 0.6, 0.7),
-    ],
-)
+@pytest.mark.parametrize(("name", "temperature", "top_p"), [
+    ("code generation", 0.2, 0.1),
+    ("creative writing", 0.7, 0.8),
+    ("Chatbot", 0.5, 0.5),
+    ("code_comments", 0.3, 0.2),
+    ("data-analysis-scripting", 0.2, 0.1),
+    ("exploratory code", 0.6, 0.7),
+])  # fmt: skip
 def test_a_preset_is_a_temperature_and_a_nucleus(name: str, temperature: float, top_p: float):
     assert Sampling.preset(name) == Sampling(temperature=temperature, top_p=top_p)
 

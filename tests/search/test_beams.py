@@ -130,13 +130,10 @@ def test_beams_are_those_of_transformers_where_caches_are_reordered(kind: str):
 
 
 @pytest.mark.model
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"num_beams": 4, "num_return_sequences": 2, "early_stopping": True},
-        {"num_beams": 3, "repetition_penalty": 1.2, "length_penalty": 0.5},
-    ],
-)
+@pytest.mark.parametrize("settings", [
+    {"num_beams": 4, "num_return_sequences": 2, "early_stopping": True},
+    {"num_beams": 3, "repetition_penalty": 1.2, "length_penalty": 0.5},
+])  # fmt: skip
 def test_beams_of_the_real_model_are_those_of_transformers(
     built_in: "Model", settings: dict[str, Any]
 ):

@@ -180,31 +180,18 @@ def warped(row: Tensor) -> Tensor:
 
 # Models whose local law is far from the truth, among the first sixty.
 CASES = {
-    "within_a_limit": Case(
-        remembered(FakeModel.random(BITS, 58, scale=2.0)),
-        "(0|10)*11",
-        {w + b"11" for w in words(0, 3, but="11") if w[-1:] != b"1"},
-        {"max_new_tokens": 5},
-        {},
-    ),
-    "of_several_spellings_and_end_ids": Case(
-        remembered(FakeModel.random(PIECES, 33, scale=2.0)), "[01]{2,3}", words(2, 3), {}, {}
-    ),
-    "with_a_minimum": Case(
-        remembered(FakeModel.random(BITS, 46, scale=1.5)),
-        "0|1(0|11)?|0[01]{3}",
-        {b"0", b"1", b"10", b"111", *(b"0" + w for w in words(3, 3))},
-        {"min_new_tokens": 3},
-        {"least": 3},
-    ),
-    "with_a_temperature_and_a_filter": Case(
-        remembered(FakeModel.random(BITS, 20)),
-        "[01]{0,2}1",
-        {w + b"1" for w in words(0, 2)},
-        {"temperature": 0.7, "top_k": 2},
-        {"warp": warped},
-    ),
-}
+    "within_a_limit": Case(remembered(FakeModel.random(BITS, 58, scale=2.0)), "(0|10)*11",
+                           {w + b"11" for w in words(0, 3, but="11") if w[-1:] != b"1"},
+                           {"max_new_tokens": 5}, {}),
+    "of_several_spellings_and_end_ids": Case(remembered(FakeModel.random(PIECES, 33, scale=2.0)),
+                                             "[01]{2,3}", words(2, 3), {}, {}),
+    "with_a_minimum": Case(remembered(FakeModel.random(BITS, 46, scale=1.5)), "0|1(0|11)?|0[01]{3}",
+                           {b"0", b"1", b"10", b"111", *(b"0" + w for w in words(3, 3))},
+                           {"min_new_tokens": 3}, {"least": 3}),
+    "with_a_temperature_and_a_filter": Case(remembered(FakeModel.random(BITS, 20)), "[01]{0,2}1",
+                                            {w + b"1" for w in words(0, 2)},
+                                            {"temperature": 0.7, "top_k": 2}, {"warp": warped}),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", CASES)

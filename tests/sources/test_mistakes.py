@@ -60,14 +60,11 @@ def test_a_text_that_is_meant_literally_is_not_told(text: str) -> None:
         assert source(text) == Literal(text)
 
 
-@pytest.mark.parametrize(
-    ("text", "call"),
-    [
-        ('{"type": "object"}', "JsonSchema("),
-        ('root ::= "a" [0-9]+', "Gbnf("),
-        ('start: "a"+\n', "Lark("),
-    ],
-)
+@pytest.mark.parametrize(("text", "call"), [
+    ('{"type": "object"}', "JsonSchema("),
+    ('root ::= "a" [0-9]+', "Gbnf("),
+    ('start: "a"+\n', "Lark("),
+])  # fmt: skip
 def test_a_text_that_looks_like_another_source_is_told(text: str, call: str) -> None:
     with pytest.warns(GuidewayWarning, match=re.escape(f"guideway.{call}")):
         source(text)
@@ -86,17 +83,14 @@ def test_a_pattern_is_told_once_however_many_prompts_there_are() -> None:
     assert len(told) == 1
 
 
-@pytest.mark.parametrize(
-    "compiled",
-    [
-        re.compile("[a-c]{2}"),
-        re.compile("yes", re.IGNORECASE),
-        re.compile("a .b  # x", re.VERBOSE | re.DOTALL),
-        re.compile(r"\w", re.ASCII),
-        re.compile("^a$", re.MULTILINE),
-        re.compile("(?i)a"),
-    ],
-)
+@pytest.mark.parametrize("compiled", [
+    re.compile("[a-c]{2}"),
+    re.compile("yes", re.IGNORECASE),
+    re.compile("a .b  # x", re.VERBOSE | re.DOTALL),
+    re.compile(r"\w", re.ASCII),
+    re.compile("^a$", re.MULTILINE),
+    re.compile("(?i)a"),
+])  # fmt: skip
 def test_a_compiled_pattern_is_a_source_with_its_flags(compiled: re.Pattern[str]) -> None:
     constraint = gw.compile(compiled, BYTES)
     for text in ("ab", "YES", "yes", "a\nb", "axb", "é", "w", "a", "A", "\na\n", "a\n"):
@@ -162,17 +156,14 @@ def test_what_is_in_a_wrong_place_says_the_right_call(attempt: Any, call: str) -
         attempt()
 
 
-@pytest.mark.parametrize(
-    ("attempt", "call"),
-    [
-        (lambda: gw.Vocabulary(TOKENIZER), "from_tokenizer_json(tokenizer.to_str().encode())"),
-        (lambda: gw.Vocabulary("tokenizer.json"), "from_tokenizer_json(path)"),
-        (lambda: gw.Vocabulary(MODEL), "model.vocabulary"),
-        (lambda: gw.Vocabulary.from_transformers("a"), "from_tokenizer_json(path)"),
-        (lambda: gw.Vocabulary.from_transformers(TOKENIZER), "from_tokenizer_json(tokenizer.to_"),
-        (lambda: gw.Vocabulary.from_tokenizer_json(TOKENIZER), "(tokenizer.to_str().encode())"),
-    ],
-)
+@pytest.mark.parametrize(("attempt", "call"), [
+    (lambda: gw.Vocabulary(TOKENIZER), "from_tokenizer_json(tokenizer.to_str().encode())"),
+    (lambda: gw.Vocabulary("tokenizer.json"), "from_tokenizer_json(path)"),
+    (lambda: gw.Vocabulary(MODEL), "model.vocabulary"),
+    (lambda: gw.Vocabulary.from_transformers("a"), "from_tokenizer_json(path)"),
+    (lambda: gw.Vocabulary.from_transformers(TOKENIZER), "from_tokenizer_json(tokenizer.to_"),
+    (lambda: gw.Vocabulary.from_tokenizer_json(TOKENIZER), "(tokenizer.to_str().encode())"),
+])  # fmt: skip
 def test_what_is_no_vocabulary_says_how_to_make_one(attempt: Any, call: str) -> None:
     with pytest.raises(gw.ModelError, match=re.escape(call)):
         attempt()
@@ -188,31 +179,24 @@ def test_an_argument_of_generate_has_a_near_name() -> None:
 DRAFT7, DRAFT4 = (f"http://json-schema.org/draft-0{n}/schema#" for n in (7, 4))
 
 
-@pytest.mark.parametrize(
-    ("schema", "said"),
-    [
-        ({"name": {"type": "string"}}, '{"type": "object", "properties": {...}}'),
-        ({"name": "str", "age": "int"}, '{"type": "object", "properties": {...}}'),
-        ({"name": "x", "schema": {"type": "object"}}, "pass the schema inside it"),
-        ({"tpye": "object"}, "did you mean 'type'"),
-        ({"type": "array", "itmes": {}}, "did you mean 'items'"),
-        ({"type": "object", "requred": ["a"]}, "'requred' has no effect"),
-        ({"type": "object", "Properties": {}}, "did you mean 'properties'"),
-        ({"properties": {"a": {"minLenght": 3}}}, "did you mean 'minLength'? (at /properties/a)"),
-        ({"$defs": {"A": {"anyof": []}}, "$ref": "#/$defs/A"}, "(at /$defs/A)"),
-        ({"items": {"additionalproperties": False}}, "did you mean 'additionalProperties'"),
-        ({"type": "object", "reqired": [], "propertis": {}, "itmes": {}}, "; and 1 more"),
-        ({"$schema": DRAFT4, "const": 3}, "'const' has no effect: the draft"),
-        (
-            {"items": {"format": "datetime"}},
-            "'datetime' has no effect: it is unknown; did you mean 'date-time'? (at",
-        ),
-        (
-            {"$schema": DRAFT7, "definitions": {"A": {}}, "$ref": "#/definitions/A", "minimum": 1},
-            "'minimum' has no effect",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("schema", "said"), [
+    ({"name": {"type": "string"}}, '{"type": "object", "properties": {...}}'),
+    ({"name": "str", "age": "int"}, '{"type": "object", "properties": {...}}'),
+    ({"name": "x", "schema": {"type": "object"}}, "pass the schema inside it"),
+    ({"tpye": "object"}, "did you mean 'type'"),
+    ({"type": "array", "itmes": {}}, "did you mean 'items'"),
+    ({"type": "object", "requred": ["a"]}, "'requred' has no effect"),
+    ({"type": "object", "Properties": {}}, "did you mean 'properties'"),
+    ({"properties": {"a": {"minLenght": 3}}}, "did you mean 'minLength'? (at /properties/a)"),
+    ({"$defs": {"A": {"anyof": []}}, "$ref": "#/$defs/A"}, "(at /$defs/A)"),
+    ({"items": {"additionalproperties": False}}, "did you mean 'additionalProperties'"),
+    ({"type": "object", "reqired": [], "propertis": {}, "itmes": {}}, "; and 1 more"),
+    ({"$schema": DRAFT4, "const": 3}, "'const' has no effect: the draft"),
+    ({"items": {"format": "datetime"}},
+     "'datetime' has no effect: it is unknown; did you mean 'date-time'? (at"),
+    ({"$schema": DRAFT7, "definitions": {"A": {}}, "$ref": "#/definitions/A", "minimum": 1},
+     "'minimum' has no effect"),
+])  # fmt: skip
 def test_what_says_nothing_in_a_schema_is_told_once(schema: dict[str, Any], said: str) -> None:
     with pytest.warns(GuidewayWarning, match=re.escape(said)) as told:
         gw.compile(gw.JsonSchema(schema), BYTES)
@@ -221,22 +205,19 @@ def test_what_says_nothing_in_a_schema_is_told_once(schema: dict[str, Any], said
         check_keywords(schema)
 
 
-@pytest.mark.parametrize(
-    "schema",
-    [
-        {},
-        True,
-        {"title": "A", "description": "b", "default": 1, "examples": [], "$comment": "c"},
-        {"type": "object", "x-order": 3, "note": "n", "label": "l", "_format": "date", "ui": {}},
-        {"properties": {"requred": {"type": "string"}, "tpye": {}}},
-        {"type": "string", "nullable": True, "discriminator": {}, "example": "e"},
-        {"enum": [{"requred": 1}], "default": {"tpye": 1}},
-        {"items": [{"format": name} for name in ("int64", "double", "byte", "password", "url")]},
-        {"properties": {"format": {"const": "datetime"}}, "enum": [{"format": "datetime"}]},
-        {"$schema": DRAFT7, "definitions": {"A": {}}, "$ref": "#/definitions/A", "title": "t"},
-        {"$ref": "#/$defs/A", "$defs": {"A": {}}, "minimum": 1},
-    ],
-)
+@pytest.mark.parametrize("schema", [
+    {},
+    True,
+    {"title": "A", "description": "b", "default": 1, "examples": [], "$comment": "c"},
+    {"type": "object", "x-order": 3, "note": "n", "label": "l", "_format": "date", "ui": {}},
+    {"properties": {"requred": {"type": "string"}, "tpye": {}}},
+    {"type": "string", "nullable": True, "discriminator": {}, "example": "e"},
+    {"enum": [{"requred": 1}], "default": {"tpye": 1}},
+    {"items": [{"format": name} for name in ("int64", "double", "byte", "password", "url")]},
+    {"properties": {"format": {"const": "datetime"}}, "enum": [{"format": "datetime"}]},
+    {"$schema": DRAFT7, "definitions": {"A": {}}, "$ref": "#/definitions/A", "title": "t"},
+    {"$ref": "#/$defs/A", "$defs": {"A": {}}, "minimum": 1},
+])  # fmt: skip
 def test_what_is_an_annotation_is_not_told(schema: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")

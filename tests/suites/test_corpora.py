@@ -71,21 +71,15 @@ def test_each_item_gets_a_line_even_where_its_process_ends(tmp_path):
     )
 
 
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({}, None),
-        ({"first": 9e9, "steps": [], "error": "other words"}, None),
-        (
-            {"states": "x", "error": "E: no"},
-            "right → refused when compiling: 1 items\n    k n: E: no",
-        ),
-        ({"states": ".U.i"}, "right → invalid accepted: 1 items\n    k n"),
-        ({"states": "...."}, "valid rejected → right: 1 items\n    k n"),
-        ({"states": "..."}, "valid rejected → no such text: 1 items\n    k n"),
-        ({"masks": "0" * 15 + "1"}, "other masks: 1 items\n    k n (from token 1)"),
-    ],
-)
+@pytest.mark.parametrize(("change", "said"), [
+    ({}, None),
+    ({"first": 9e9, "steps": [], "error": "other words"}, None),
+    ({"states": "x", "error": "E: no"}, "right → refused when compiling: 1 items\n    k n: E: no"),
+    ({"states": ".U.i"}, "right → invalid accepted: 1 items\n    k n"),
+    ({"states": "...."}, "valid rejected → right: 1 items\n    k n"),
+    ({"states": "..."}, "valid rejected → no such text: 1 items\n    k n"),
+    ({"masks": "0" * 15 + "1"}, "other masks: 1 items\n    k n (from token 1)"),
+])  # fmt: skip
 def test_differences_are_listed_by_kind(change, said):
     found = corpora.compare({"k n": WELL}, {"k n": WELL | change})
     assert (said in found) if said else found == []

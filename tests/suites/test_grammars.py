@@ -309,28 +309,13 @@ def is_lark(text: str) -> bool:
 
 
 ORACLES: dict[str, Callable[[str], bool]] = {
-    "arithmetic": is_arithmetic,
-    "cron": is_cron,
-    "csv": is_csv,
-    "email": is_email,
-    "iso_datetime": is_moment,
-    "iso_duration": is_duration,
-    "json": is_json,
-    "json_lines": is_json_lines,
-    "lark": is_lark,
-    "markdown_table": is_markdown_table,
-    "regex": is_regex,
-    "semver": is_semver,
-    "sql": is_sql,
-    "toml": is_toml,
-    "url": is_url,
-    "xml": is_xml,
-    "yaml": is_yaml,
-    "gbnf/english": str.isascii,
-    "gbnf/japanese": is_japanese,
-    "gbnf/json": is_json,
-    "gbnf/json_array": is_json,
-}
+    "arithmetic": is_arithmetic, "cron": is_cron, "csv": is_csv, "email": is_email,
+    "iso_datetime": is_moment, "iso_duration": is_duration, "json": is_json,
+    "json_lines": is_json_lines, "lark": is_lark, "markdown_table": is_markdown_table,
+    "regex": is_regex, "semver": is_semver, "sql": is_sql, "toml": is_toml, "url": is_url,
+    "xml": is_xml, "yaml": is_yaml, "gbnf/english": str.isascii, "gbnf/japanese": is_japanese,
+    "gbnf/json": is_json, "gbnf/json_array": is_json,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in LARGE])

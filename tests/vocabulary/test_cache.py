@@ -1,24 +1,26 @@
 """The cache changes how long reading takes, and nothing else, whatever is done to its files."""
 
 import json
+import struct
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from guideway.vocabulary import cache, tokenizer_json
-from guideway.vocabulary.cache import packed, unpacked
+from guideway.vocabulary.cache import Record, packed, unpacked
 from guideway.vocabulary.trie import FlatTrie
 from guideway.vocabulary.vocabulary import Vocabulary
 from small_tokenizers import byte_level, sentencepiece, unigram, word_piece
 
 TOKENIZERS = {
-    "byte level": byte_level(),
-    "sentencepiece": sentencepiece(),
-    "unigram": unigram(),
+    "byte level": byte_level(), "sentencepiece": sentencepiece(), "unigram": unigram(),
     "word piece": word_piece(),
-}
+}  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -168,17 +170,14 @@ def test_reading_a_vocabulary_reads_its_trie_so_that_compiling_opens_nothing(tmp
     assert json.loads(path.read_text())
 
 
-@pytest.mark.parametrize(
-    ("platform", "variables", "place"),
-    [
-        ("linux", {}, "home/.cache/guideway/it"),
-        ("linux", {"XDG_CACHE_HOME": "caches"}, "caches/guideway/it"),
-        ("darwin", {"XDG_CACHE_HOME": "caches"}, "home/Library/Caches/guideway/it"),
-        ("win32", {}, "home/AppData/Local/guideway/it"),
-        ("win32", {"LOCALAPPDATA": "local"}, "local/guideway/it"),
-        ("linux", {"GUIDEWAY_CACHE": "own"}, "own/it"),
-    ],
-)
+@pytest.mark.parametrize(("platform", "variables", "place"), [
+    ("linux", {}, "home/.cache/guideway/it"),
+    ("linux", {"XDG_CACHE_HOME": "caches"}, "caches/guideway/it"),
+    ("darwin", {"XDG_CACHE_HOME": "caches"}, "home/Library/Caches/guideway/it"),
+    ("win32", {}, "home/AppData/Local/guideway/it"),
+    ("win32", {"LOCALAPPDATA": "local"}, "local/guideway/it"),
+    ("linux", {"GUIDEWAY_CACHE": "own"}, "own/it"),
+])  # fmt: skip
 def test_caches_lie_where_the_system_has_them(
     monkeypatch: pytest.MonkeyPatch, platform: str, variables: dict[str, str], place: str
 ) -> None:
@@ -200,3 +199,42 @@ def test_without_a_home_folder_the_variable_is_named(monkeypatch: pytest.MonkeyP
     with pytest.raises(OSError, match="set GUIDEWAY_CACHE to a folder"):
         cache.cache_folder("it")
     assert len(Vocabulary.from_tokenizer_json(byte_level()).tokens) == 20
+
+
+# What is written is read again, and what was written otherwise is not read at all.
+
+ARRAYS = st.dictionaries(
+    st.sampled_from(["tokens", "token_ends", "pieces", "end"]),
+    st.tuples(st.sampled_from(["u1", "u2", "i4", "<i8", "<i4"]), st.lists(st.integers(0, 99))).map(
+        lambda pair: np.array(pair[1], pair[0])
+    ),
+    max_size=4,
+)
+FACTS = st.dictionaries(st.text(max_size=5), st.integers() | st.text(max_size=5), max_size=3)
+SAMPLE = packed(Record({"a": "b"}, {"c": np.arange(40), "d": np.zeros(0, np.uint8)}))
+
+
+@given(FACTS, ARRAYS)
+def test_what_was_packed_is_unpacked(facts, arrays):
+    record = unpacked(packed(Record(facts, arrays)))
+    assert record is not None
+    assert record.facts == facts
+    assert list(record.arrays) == list(arrays)
+    for name, array in arrays.items():
+        found = record.arrays[name]
+        assert found.tolist() == array.tolist()
+        assert found.dtype == array.dtype
+        assert not found.flags.writeable
+        assert found.flags.aligned
+
+
+@given(st.integers(0, len(SAMPLE) - 1), st.integers(1, 255))
+def test_a_byte_that_changed_is_noticed_wherever_it_is(place, change):
+    damaged = bytearray(SAMPLE)
+    damaged[place] ^= change
+    assert unpacked(bytes(damaged)) is None
+
+
+def test_another_format_is_not_read_however_whole():
+    assert unpacked(SAMPLE) is not None
+    assert unpacked(SAMPLE[:8] + struct.pack("<I", 1) + SAMPLE[12:]) is None

@@ -47,16 +47,13 @@ def chat_ml(messages: list[dict[str, str]]) -> str:
     return "".join(f"<|im_start|>{m['role']}\n{m['content']}<|end|>\n" for m in messages)
 
 
-@pytest.mark.parametrize(
-    ("eos", "expected"),
-    [
-        ("<|im_end|>", {21}),
-        (21, {21}),
-        (["<|im_end|>", 20], {20, 21}),
-        ([], set()),
-        ("!", {10}),
-    ],
-)
+@pytest.mark.parametrize(("eos", "expected"), [
+    ("<|im_end|>", {21}),
+    (21, {21}),
+    (["<|im_end|>", 20], {20, 21}),
+    ([], set()),
+    ("!", {10}),
+])  # fmt: skip
 def test_a_caller_names_tokens_or_ids_or_several(eos: Any, expected: set[int]) -> None:
     vocabulary = Vocabulary.from_tokenizer_json(TEXT, eos=eos)
     assert vocabulary.eos_ids == expected

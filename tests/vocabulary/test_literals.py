@@ -2,8 +2,7 @@
 
 import pytest
 
-from guideway.vocabulary.canonical.splitting import remember
-from guideway.vocabulary.canonical.tokens import NONE, AddedTexts, parts, span
+from guideway.vocabulary.canonical.tokens import NONE, AddedTexts, span
 
 
 def test_one_that_began_before_is_matched_in_the_place_of_another() -> None:
@@ -13,12 +12,6 @@ def test_one_that_began_before_is_matched_in_the_place_of_another() -> None:
     assert marks.goes_on(begun, "b")
     assert marks.matched(begun, "bc") is None
     assert marks.matched(NONE, "bc") == NONE
-
-
-def test_a_memory_forgets_when_it_is_full() -> None:
-    memory = {1: "a", 2: "b"}
-    assert remember(memory, 3, "c", 2) == "c"
-    assert memory == {3: "c"}
 
 
 @pytest.mark.parametrize("length", [1, 2, 3])
@@ -34,8 +27,3 @@ def test_the_characters_that_begin_with_some_bytes_are_a_span(length: int) -> No
         high in range(0xD800, 0xE000) or chr(high).encode().startswith(begun)
         for begun, (_, high) in spans.items()
     )
-
-
-def test_bytes_that_no_text_holds_have_no_parts() -> None:
-    assert parts(b"\x80" * 4) is None
-    assert parts(b"a\xffb") is None

@@ -111,16 +111,13 @@ def test_smollm2_lacks_twenty_one_bytes_of_which_six_are_control_characters() ->
     assert lacking == bytes.fromhex("0406131416 1d c0c1 f1f2 f5f6f7f8f9fafbfcfdfeff")
 
 
-@pytest.mark.parametrize(
-    ("name", "ends"),
-    [
-        ("llama3", ["<|end_of_text|>"]),
-        ("qwen2.5", ["<|im_end|>"]),
-        ("gemma3", ["<end_of_turn>"]),
-        ("gpt2", ["<|endoftext|>"]),
-        ("smollm2", ["<|im_end|>"]),
-    ],
-)
+@pytest.mark.parametrize(("name", "ends"), [
+    ("llama3", ["<|end_of_text|>"]),
+    ("qwen2.5", ["<|im_end|>"]),
+    ("gemma3", ["<end_of_turn>"]),
+    ("gpt2", ["<|endoftext|>"]),
+    ("smollm2", ["<|im_end|>"]),
+])  # fmt: skip
 def test_end_ids_are_those_of_the_configuration_beside_the_file(name: str, ends: list[str]) -> None:
     vocabulary = real_vocabulary(name)
     assert vocabulary.eos_ids == {vocabulary.special[end] for end in ends}

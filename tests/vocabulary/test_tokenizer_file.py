@@ -91,26 +91,23 @@ def test_real_vocabularies_are_the_same_without_the_library(
 
 
 @pytest.mark.usefixtures("without_library")
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"",
-        b"{",
-        b"\xff",
-        b"[]",
-        b"[" * 100_000,
-        b'{"model": 1}',
-        b'{"model": {"type": "BPE"}}',
-        b'{"model": {"type": "New", "vocab": {}}}',
-        b'{"model": {"type": "BPE", "vocab": {"a": -1}}}',
-        b'{"model": {"type": "BPE", "vocab": {"a": 0.5}}}',
-        b'{"model": {"type": "BPE", "vocab": {"\\ud800": 0}}}',
-        b'{"model": {"type": "Unigram", "vocab": ["a"]}}',
-        b'{"model": {"type": "BPE", "vocab": {"a": 0}}, "added_tokens": [{"id": 1}]}',
-        b'{"model": {"type": "BPE", "vocab": {"a": 0}}, "decoder": {"kind": "Fuse"}}',
-        b'{"model": {"type": "BPE", "vocab": {"a": 0}}, "decoder": {"type": "Metaspace"}}',
-    ],
-)
+@pytest.mark.parametrize("content", [
+    b"",
+    b"{",
+    b"\xff",
+    b"[]",
+    b"[" * 100_000,
+    b'{"model": 1}',
+    b'{"model": {"type": "BPE"}}',
+    b'{"model": {"type": "New", "vocab": {}}}',
+    b'{"model": {"type": "BPE", "vocab": {"a": -1}}}',
+    b'{"model": {"type": "BPE", "vocab": {"a": 0.5}}}',
+    b'{"model": {"type": "BPE", "vocab": {"\\ud800": 0}}}',
+    b'{"model": {"type": "Unigram", "vocab": ["a"]}}',
+    b'{"model": {"type": "BPE", "vocab": {"a": 0}}, "added_tokens": [{"id": 1}]}',
+    b'{"model": {"type": "BPE", "vocab": {"a": 0}}, "decoder": {"kind": "Fuse"}}',
+    b'{"model": {"type": "BPE", "vocab": {"a": 0}}, "decoder": {"type": "Metaspace"}}',
+])  # fmt: skip
 def test_a_file_that_is_no_tokenizer_is_refused(content: bytes) -> None:
     with pytest.raises(ModelError, match=r"the text given is not a valid tokenizer\.json"):
         Vocabulary.from_tokenizer_json(content)

@@ -156,26 +156,19 @@ def test_words_joined_by_spaces_are_lossy_too() -> None:
     assert not vocabulary.lossless
 
 
-@pytest.mark.parametrize(
-    "decoder",
-    [
-        {"type": "BPEDecoder", "suffix": "</w>"},
-        {"type": "CTC", "pad_token": "<pad>", "word_delimiter_token": "|", "cleanup": True},
-        {"type": "Sequence", "decoders": [REPLACE_MARK, STRIP]},
-        {"type": "Sequence", "decoders": [{"type": "Fuse"}, {**STRIP, "stop": 1}]},
-        {"type": "Replace", "pattern": {"Regex": "▁+"}, "content": " "},
-        {"type": "Sequence", "decoders": [BYTE_LEVEL, REPLACE_MARK]},
-        {"type": "Sequence", "decoders": [{"type": "Fuse"}, METASPACE]},
-        {
-            "type": "Sequence",
-            "decoders": [{"type": "Fuse"}, {**REPLACE_MARK, "pattern": {"String": "ab"}}],
-        },
-        {
-            "type": "Sequence",
-            "decoders": [{"type": "Fuse"}, {"type": "WordPiece", "prefix": "##", "cleanup": False}],
-        },
-    ],
-)
+@pytest.mark.parametrize("decoder", [
+    {"type": "BPEDecoder", "suffix": "</w>"},
+    {"type": "CTC", "pad_token": "<pad>", "word_delimiter_token": "|", "cleanup": True},
+    {"type": "Sequence", "decoders": [REPLACE_MARK, STRIP]},
+    {"type": "Sequence", "decoders": [{"type": "Fuse"}, {**STRIP, "stop": 1}]},
+    {"type": "Replace", "pattern": {"Regex": "▁+"}, "content": " "},
+    {"type": "Sequence", "decoders": [BYTE_LEVEL, REPLACE_MARK]},
+    {"type": "Sequence", "decoders": [{"type": "Fuse"}, METASPACE]},
+    {"type": "Sequence",
+     "decoders": [{"type": "Fuse"}, {**REPLACE_MARK, "pattern": {"String": "ab"}}]},
+    {"type": "Sequence",
+     "decoders": [{"type": "Fuse"}, {"type": "WordPiece", "prefix": "##", "cleanup": False}]},
+])  # fmt: skip
 def test_a_decoder_whose_tokens_are_no_bytes_is_refused_by_name(decoder: dict[str, Any]) -> None:
     with pytest.raises(UnsupportedError, match="no bytes of its own") as error:
         read(sentencepiece(decoder=decoder))
@@ -301,13 +294,10 @@ def test_a_file_that_is_no_tokenizer_is_refused(content: bytes, tmp_path: Path) 
         read(content)
 
 
-@pytest.mark.parametrize(
-    "parts",
-    [
-        {"model": bpe({"a": 0, "b": 1, "ab": 2}, ["a b", "a b", "ab ab"])},
-        {"normalizer": {"type": "Precompiled", "precompiled_charsmap": "AAAA"}},
-    ],
-)
+@pytest.mark.parametrize("parts", [
+    {"model": bpe({"a": 0, "b": 1, "ab": 2}, ["a b", "a b", "ab ab"])},
+    {"normalizer": {"type": "Precompiled", "precompiled_charsmap": "AAAA"}},
+])  # fmt: skip
 def test_a_file_on_which_the_library_panics_is_refused(parts: dict[str, Any]) -> None:
     with pytest.raises(ModelError, match="the tokenizers library crashes on the text given"):
         read(tokenizer(parts.pop("model", bpe({"a": 0})), **parts))

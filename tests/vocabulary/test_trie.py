@@ -3,10 +3,12 @@
 import itertools
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from guideway.vocabulary.trie import Trie
+from guideway.errors import LimitError
+from guideway.vocabulary.trie import FlatTrie, Trie
 
 VOCABULARIES = st.lists(
     st.one_of(
@@ -87,15 +89,6 @@ def test_children_are_the_prefixes_one_byte_longer(tokens: list[bytes | None], t
     assert trie.ids(tail).tolist() == table.get(tail, [])
 
 
-@given(VOCABULARIES)
-def test_a_subtree_holds_the_tokens_that_begin_so(tokens: list[bytes | None]) -> None:
-    trie = Trie.build(tokens)
-    for node in range(len(trie)):
-        path = prefix_of(trie, node)
-        expected = [i for i, token in enumerate(tokens) if token and token.startswith(path)]
-        assert sorted(trie.subtree_tokens(node).tolist()) == expected
-
-
 @given(VOCABULARIES, st.text("ab\0ÿ", max_size=8).map(lambda text: text.encode("latin-1")))
 def test_prefixes_are_the_lengths_of_the_tokens_the_data_begins_with(
     tokens: list[bytes | None], data: bytes
@@ -106,31 +99,6 @@ def test_prefixes_are_the_lengths_of_the_tokens_the_data_begins_with(
         assert trie.prefixes(data, at) == sorted(expected)
 
 
-def test_the_picture_in_the_module_is_right() -> None:
-    trie = Trie.build([b"a", b"ab", b"b", b"ab"])
-    assert trie.byte.tobytes()[1:] == b"abb"
-    assert trie.parent.tolist() == [-1, 0, 0, 1]
-    assert trie.first_child.tolist() == [1, 3, 4, 4, 4]
-    assert trie.token_offsets.tolist() == [0, 0, 1, 2, 4]
-    assert trie.token_ids.tolist() == [0, 2, 1, 3]
-    assert trie.level_offsets.tolist() == [0, 1, 3, 4]
-
-
-def test_a_token_of_two_thousand_bytes_is_an_ordinary_path() -> None:
-    long = bytes(range(250)) * 8
-    trie = Trie.build([long, b"a", long[:1500]])
-    assert len(trie) == 2002
-    assert trie.ids(long).tolist() == [0]
-    assert trie.prefixes(long + b"a") == [1500, 2000]
-
-
-def test_a_vocabulary_without_spellings_is_a_root_alone() -> None:
-    trie = Trie.build([None, b""])
-    assert len(trie) == 1
-    assert trie.first_child.tolist() == [1, 1]
-    assert trie.subtree_tokens(0).tolist() == []
-
-
 def test_the_arrays_cannot_be_written() -> None:
     trie = Trie.build([b"a"])
     arrays = (getattr(trie, name) for name in Trie.__slots__)
@@ -139,3 +107,57 @@ def test_the_arrays_cannot_be_written() -> None:
         np.dtype(np.uint8),
         np.dtype(np.int32),
     }
+
+
+# The trie in preorder, and the sort below it, against sorted sets of prefixes.
+
+SPELLINGS = st.one_of(
+    st.none(),
+    st.text("ab\0ÿ", max_size=5).map(lambda text: text.encode("latin-1")),
+    st.binary(max_size=4),
+    # Long ones that agree in many bytes, NULs among them: around the eight of a chunk.
+    st.tuples(st.integers(0, 18), st.sampled_from([b"", b"\0", b"a", b"a\0"])).map(
+        lambda pair: bytes(pair[0]) + pair[1]
+    ),
+    st.tuples(st.integers(6, 18), st.binary(max_size=2)).map(lambda pair: b"x" * pair[0] + pair[1]),
+)
+TRIE_VOCABULARIES = st.lists(SPELLINGS, max_size=40)
+
+
+def prefixes_of_flat(tokens: list[bytes | None]) -> list[bytes]:
+    """All prefixes of tokens but the empty one, in byte order."""
+    return sorted({token[:n] for token in tokens if token for n in range(1, len(token) + 1)})
+
+
+@given(TRIE_VOCABULARIES)
+def test_nodes_are_the_prefixes_in_byte_order(tokens: list[bytes | None]) -> None:
+    trie, prefixes = FlatTrie.build(tokens), prefixes_of_flat(tokens)
+    assert len(trie) == len(prefixes)
+    assert trie.byte.tolist() == [prefix[-1] for prefix in prefixes]
+    assert trie.depth.tolist() == [len(prefix) for prefix in prefixes]
+    below = [sum(other.startswith(prefix) for other in prefixes) for prefix in prefixes]
+    assert trie.end.tolist() == [i + count for i, count in enumerate(below)]
+
+
+@given(TRIE_VOCABULARIES)
+def test_the_tokens_below_a_node_are_one_range(tokens: list[bytes | None]) -> None:
+    trie = FlatTrie.build(tokens)
+    for node, prefix in enumerate(prefixes_of_flat(tokens)):
+        low, high = trie.token_offsets[node], trie.token_offsets[node + 1]
+        assert trie.token_ids[low:high].tolist() == [i for i, t in enumerate(tokens) if t == prefix]
+        below = trie.token_ids[low : trie.token_offsets[trie.end[node]]].tolist()
+        assert sorted(below) == [i for i, t in enumerate(tokens) if t and t.startswith(prefix)]
+
+
+def test_a_longer_token_is_refused() -> None:
+    with pytest.raises(LimitError, match="a token has 65536 bytes"):
+        FlatTrie.build([b"a", bytes(65_536)])
+
+
+def test_the_flat_arrays_cannot_be_written() -> None:
+    trie = FlatTrie.build([b"a"])
+    arrays = [getattr(trie, name) for name in FlatTrie.__slots__]
+    assert not any(array.flags.writeable for array in arrays)
+    assert [array.dtype for array in arrays] == [
+        np.dtype(kind) for kind in ("u1", "u2", "i4", "i4", "i4", "i4")
+    ]

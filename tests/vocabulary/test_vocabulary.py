@@ -18,16 +18,6 @@ from guideway.vocabulary.vocabulary import Vocabulary
 TOKENS = st.lists(st.one_of(st.none(), st.binary(max_size=3)), max_size=12)
 
 
-def test_the_tokens_of_an_id_without_spelling_are_none() -> None:
-    vocabulary = Vocabulary([b"a", None, b""])
-    assert vocabulary.tokens == (b"a", None, None)
-    assert vocabulary.trie.token_ids.tolist() == [0]
-
-
-def test_tokens_of_numpys_own_bytes_are_bytes() -> None:
-    assert Vocabulary([np.bytes_(b"a"), None]) == Vocabulary([b"a", None])
-
-
 def test_end_ids_never_stand_in_a_text_whatever_their_spelling() -> None:
     vocabulary = Vocabulary([b"a", b"</s>", b"stop", None], eos_ids=[1, 3])
     assert vocabulary.tokens == (b"a", None, b"stop", None)
@@ -53,32 +43,24 @@ def test_end_ids_from_a_config_array_are_accepted() -> None:
     assert Vocabulary([b"a", None], eos_ids=list(np.array([1]))).eos_ids == {1}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"tokens": [b"a", "b"]}, "token 1 is 'b' of type str: it must be bytes"),
-        ({"tokens": [b"a", 3]}, "token 1 is 3"),
-        ({"tokens": [b"a"], "eos_ids": [1]}, "end id must be a whole number from 0 to 0, not 1"),
-        ({"tokens": [b"a"], "eos_ids": [-1]}, "from 0 to 0, not -1"),
-        ({"tokens": [b"a", b"b"], "eos_ids": [True]}, "from 0 to 1, not True"),
-        ({"tokens": [b"a"], "eos_ids": ["a"]}, "from 0 to 0, not 'a'"),
-        (
-            {"tokens": [b"a", b"b"], "width": 1},
-            "width must be at least the number of tokens, 2, not 1",
-        ),
-        ({"tokens": [b"a"], "width": True}, "tokens, 1, not True"),
-        ({"tokens": [b"a"], "width": 2.0}, "tokens, 1, not 2.0"),
-        ({"tokens": [b"a"], "lead": " "}, "lead must be bytes, not ' '"),
-        (
-            {"tokens": [b"a"], "special": {"<x>": 9}},
-            "special token '<x>' must be a whole number from 0 to 0, not 9",
-        ),
-        ({"tokens": [b"a"], "special": None}, "special must be a dict from names to ids, not None"),
-        ({"tokens": [b"a"], "special": {3: 0}}, "the names in special must be texts, not 3"),
-        ({"tokens": [b"a"], "special": {"\ud800": 0}}, "must be texts, not '\\ud800'"),
-        ({"tokens": [b"a"], "loss": None}, "loss must be a str, not None"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "message"), [
+    ({"tokens": [b"a", "b"]}, "token 1 is 'b' of type str: it must be bytes"),
+    ({"tokens": [b"a", 3]}, "token 1 is 3"),
+    ({"tokens": [b"a"], "eos_ids": [1]}, "end id must be a whole number from 0 to 0, not 1"),
+    ({"tokens": [b"a"], "eos_ids": [-1]}, "from 0 to 0, not -1"),
+    ({"tokens": [b"a", b"b"], "eos_ids": [True]}, "from 0 to 1, not True"),
+    ({"tokens": [b"a"], "eos_ids": ["a"]}, "from 0 to 0, not 'a'"),
+    ({"tokens": [b"a", b"b"], "width": 1}, "width must be at least the number of tokens, 2, not 1"),
+    ({"tokens": [b"a"], "width": True}, "tokens, 1, not True"),
+    ({"tokens": [b"a"], "width": 2.0}, "tokens, 1, not 2.0"),
+    ({"tokens": [b"a"], "lead": " "}, "lead must be bytes, not ' '"),
+    ({"tokens": [b"a"], "special": {"<x>": 9}},
+     "special token '<x>' must be a whole number from 0 to 0, not 9"),
+    ({"tokens": [b"a"], "special": None}, "special must be a dict from names to ids, not None"),
+    ({"tokens": [b"a"], "special": {3: 0}}, "the names in special must be texts, not 3"),
+    ({"tokens": [b"a"], "special": {"\ud800": 0}}, "must be texts, not '\\ud800'"),
+    ({"tokens": [b"a"], "loss": None}, "loss must be a str, not None"),
+])  # fmt: skip
 def test_wrong_arguments_are_named(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ModelError) as error:
         Vocabulary(**arguments)
@@ -149,15 +131,12 @@ def test_vocabularies_load_no_tokenizer_library_until_a_file_is_read() -> None:
     assert loaded.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "named"),
-    [
-        ((5,), "tokens"),
-        ((b"ab",), "tokens"),
-        (([b"a"], None), "eos_ids"),
-        (([b"a"], "0"), "eos_ids"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "named"), [
+    ((5,), "tokens"),
+    ((b"ab",), "tokens"),
+    (([b"a"], None), "eos_ids"),
+    (([b"a"], "0"), "eos_ids"),
+])  # fmt: skip
 def test_what_is_no_collection_is_refused(arguments: Any, named: str):
     with pytest.raises(ModelError, match=f"{named} must be a list"):
         Vocabulary(*arguments)

@@ -120,15 +120,12 @@ list: %json {"type": "array"}
     assert read_value(source, "call f 1")[0] == "call f 1"
 
 
-@pytest.mark.parametrize(
-    ("text", "named"),
-    [
-        ("start[capture]: %json {}", "%json {}"),
-        ('start: a <x>\na[capture]: "a"', "<x>"),
-        ('start: a W\na[capture]: "a"\nW: /[ ]*/', "W"),
-        ('start: %lark {start[capture]: "a"}', "%lark"),
-    ],
-)
+@pytest.mark.parametrize(("text", "named"), [
+    ("start[capture]: %json {}", "%json {}"),
+    ('start: a <x>\na[capture]: "a"', "<x>"),
+    ('start: a W\na[capture]: "a"\nW: /[ ]*/', "W"),
+    ('start: %lark {start[capture]: "a"}', "%lark"),
+])  # fmt: skip
 def test_the_dynamic_lexer_captures_nothing_beside_what_lark_has_not(text, named):
     gw.Lark(text)
     with pytest.raises(UnsupportedError, match=f"captures no rules in a grammar with {named}"):

@@ -2,7 +2,6 @@
 
 import random
 
-import pytest
 from tokenizers import models
 
 from guideway.vocabulary.canonical.merges import Merges
@@ -39,11 +38,3 @@ def test_neighbours_and_whole_tokens_are_those_of_the_library() -> None:
                 assert (after not in clashes) == stays
                 both = (*symbols[before], *symbols[after])
                 assert list(merges.cut(both)) == cut(text)
-
-
-def test_rows_are_forgotten_and_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("guideway.vocabulary.canonical.merges.MOST_ROWS", 1)
-    letters = {0: (0,), 1: (1,), 2: (0, 1)}
-    merges = Merges(3, [(0, 1, 2)], letters)
-    for _ in range(2):
-        assert [merges.clashes(token).tolist() for token in range(3)] == [[1], [], []]

@@ -25,21 +25,14 @@ def changed(part: str, value: Any, name: str = "gpt2") -> Backend:
     return Backend.load(json.dumps(whole).encode(), name)
 
 
-@pytest.mark.parametrize(
-    ("part", "value", "what"),
-    [
-        ("model.dropout", 0.5, "dropout to 0.5"),
-        ("normalizer", {"type": "Lowercase"}, "Lowercase"),
-        ("pre_tokenizer", {"type": "Whitespace"}, "Whitespace"),
-        ("pre_tokenizer.add_prefix_space", True, "'add_prefix_space': True"),
-        ("added_tokens", [added("<end>", 16, single_word=True)], "depends on the text beside"),
-        (
-            "added_tokens",
-            [added("a'", 16, special=False, lstrip=True)],
-            "depends on the text beside",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("part", "value", "what"), [
+    ("model.dropout", 0.5, "dropout to 0.5"),
+    ("normalizer", {"type": "Lowercase"}, "Lowercase"),
+    ("pre_tokenizer", {"type": "Whitespace"}, "Whitespace"),
+    ("pre_tokenizer.add_prefix_space", True, "'add_prefix_space': True"),
+    ("added_tokens", [added("<end>", 16, single_word=True)], "depends on the text beside"),
+    ("added_tokens", [added("a'", 16, special=False, lstrip=True)], "depends on the text beside"),
+])  # fmt: skip
 def test_what_is_not_followed_is_refused_by_name(part: str, value: Any, what: str) -> None:
     with pytest.raises(gw.UnsupportedError, match="canonical tokens are not supported") as caught:
         read_tokenization(changed(part, value))
