@@ -30,7 +30,7 @@ from guideway.logits.expr import (
     leaves,
     show,
 )
-from guideway.logits.filters import dot, min_p, top_p
+from guideway.logits.filters import dot, first_tokens, min_p, top_p
 from guideway.logits.rescore import TextContext, gedi_log_probs, rescore
 from guideway.logits.rows import LEAST, Rows, both
 from guideway.vocabulary.vocabulary import Vocabulary
@@ -297,8 +297,8 @@ def _desired(
     """Tokens that GeDi's filter keeps: the most desired with mass 1 − rho, and all above tau."""
     if term.rho == 0:
         return rows.support
-    order = torch.argsort(logs.masked_fill(~rows.support, -math.inf), dim=1, descending=True)
-    mass = rows.closed().double().softmax(1).nan_to_num(0.0).gather(1, order)
-    before = mass.cumsum(1) - mass
-    kept = torch.zeros_like(rows.support).scatter_(1, order, before < 1 - term.rho)
+    mass = rows.closed().softmax(1).nan_to_num(0.0)
+    share = torch.full((len(logs),), 1 - term.rho, dtype=torch.float64, device=logs.device)
+    ids, first = first_tokens(logs.masked_fill(~rows.support, -math.inf), mass, share)
+    kept = torch.zeros_like(rows.support).scatter_(1, ids, first)
     return (kept | (logs > math.log(term.tau))) & rows.support

@@ -35,19 +35,6 @@ PRESETS: Final[dict[str, tuple[float, float]]] = {
 }
 
 
-def preset(name: object) -> tuple[float, float]:
-    """(temperature, top_p) of a use; `_` and `-` count as spaces.
-
-    >>> preset("creative_writing")
-    (0.7, 0.8)
-    """
-    plain = str(name).lower().replace("_", " ").replace("-", " ")
-    if plain in PRESETS:
-        return PRESETS[plain]
-    hint = did_you_mean(plain, PRESETS) or f"; there are {', '.join(PRESETS)}"
-    raise UnsupportedError(f"there is no preset {name!r}{hint}", feature=str(name))
-
-
 ORDERS: Final[dict[str, tuple[str, ...]]] = {
     "transformers": (
         "top_n_sigma", "temperature", "top_h", "top_k", "top_p", "min_p", "typical_p",
@@ -518,7 +505,11 @@ class Sampling:
             UnsupportedError: the preset is unknown (the message has the nearest name), or as `of`.
             LimitError: as `of`.
         """
-        temperature, top_p = preset(name)
+        plain = str(name).lower().replace("_", " ").replace("-", " ")
+        if plain not in PRESETS:
+            hint = did_you_mean(plain, PRESETS) or f"; there are {', '.join(PRESETS)}"
+            raise UnsupportedError(f"there is no preset {name!r}{hint}", feature=str(name))
+        temperature, top_p = PRESETS[plain]
         return cls.of({"temperature": temperature, "top_p": top_p} | settings)
 
     @property

@@ -26,6 +26,7 @@ from torch.nn.functional import normalize
 from guideway.errors import DeadEndError
 from guideway.generation.row.request import Completion
 from guideway.generation.row.sequence import Sequence
+from guideway.logits.filters import largest
 from guideway.search.base import Kind, Scores, numbers
 
 CANDIDATES: Final = 4
@@ -117,8 +118,6 @@ class Contrastive:
 
 def _most_probable(logs: Float[Tensor, "vocabulary"], count: int) -> list[int]:
     """The most probable tokens, best first, of tied ones the least ids; none without a chance."""
-    least = logs.topk(min(count, len(logs))).values[-1]
-    places = (logs >= least).nonzero()[:, 0]
-    order = logs[places].sort(descending=True, stable=True).indices[:count]
-    found = zip(numbers(logs[places[order]]), numbers(places[order].double()), strict=True)
+    values, ids = largest(logs[None], count)
+    found = zip(numbers(values[0]), numbers(ids[0].double()), strict=True)
     return [int(token) for log, token in found if log > -math.inf]

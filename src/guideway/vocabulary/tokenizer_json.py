@@ -27,7 +27,6 @@ from pathlib import Path
 from typing import Final, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from guideway.errors import ModelError
 from guideway.extras import installed
@@ -226,37 +225,25 @@ def _as_record(table: TokenTable) -> Record:
     facts = {
         "special": dict(table.special),
         "added": dict(table.added),
+        # The library names them in another order each time.
+        "ids": dict(sorted(table.ids.items())),
         "lead": table.lead.hex(),
         "loss": table.loss,
     }
     spelled = [token or b"" for token in table.tokens]
-    # The library names them in another order each time.
-    pieces = sorted(table.ids, key=lambda piece: (table.ids[piece], piece))
-    arrays = {
-        "tokens": np.frombuffer(b"".join(spelled), np.uint8),
-        "token_ends": _ends(spelled),
-        "pieces": np.frombuffer("".join(pieces).encode(), np.uint8),
-        "piece_ends": _ends(pieces),  # in characters
-        "piece_ids": np.fromiter((table.ids[piece] for piece in pieces), np.int32, len(pieces)),
-    }
-    return Record(facts, arrays)
-
-
-def _ends(parts: Sequence[str | bytes]) -> NDArray[np.int64]:
-    return np.cumsum(np.fromiter(map(len, parts), np.int64, len(parts)))
+    ends = np.cumsum(np.fromiter(map(len, spelled), np.int64, len(spelled)))
+    return Record(facts, {"tokens": np.frombuffer(b"".join(spelled), np.uint8), "ends": ends})
 
 
 def _from_record(record: Record) -> TokenTable:
     facts, arrays = record.facts, record.arrays
-    data, ends = arrays["tokens"].tobytes(), arrays["token_ends"].tolist()
+    data, ends = arrays["tokens"].tobytes(), arrays["ends"].tolist()
     tokens = tuple(data[i:j] or None for i, j in zip([0, *ends], ends, strict=False))
-    text, ends = arrays["pieces"].tobytes().decode(), arrays["piece_ends"].tolist()
-    pieces = (text[i:j] for i, j in zip([0, *ends], ends, strict=False))
     return TokenTable(
         tokens=tokens,
         special=facts["special"],
         added=facts["added"],
-        ids=dict(zip(pieces, arrays["piece_ids"].tolist(), strict=True)),
+        ids=facts["ids"],
         lead=bytes.fromhex(facts["lead"]),
         loss=facts["loss"],
     )

@@ -11,13 +11,11 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final, TypeAlias, final
 
-from guideway.api.parsing.lark import captured
+from guideway.api.parsing.lark import Texts, captured
 from guideway.chat.parts import parts_of
 from guideway.constraint.lowering import lower_source
 from guideway.constraint.special_tokens import resolve
 from guideway.context_free.lark.source import Lark
-from guideway.language.derivative import Derivatives
-from guideway.language.expr import EMPTY
 from guideway.language.finite_languages import Decisions
 from guideway.language.nodes import Expr
 from guideway.sources.regions import Captured, Composed, Region, Until
@@ -85,7 +83,7 @@ class _Reader:
         self._data, self._deep = data, deep
         self._vocabulary = NO_SPECIAL if vocabulary is None else vocabulary
         self._known: dict[tuple[int, int], Places] = {}
-        self._machines: dict[int, tuple[Derivatives, Expr]] = {}
+        self._texts, self._exprs = Texts(data), dict[int, Expr]()
         self._inner: dict[int, tuple[Source, Source | None]] = {}  # which keeps what ids mean
 
     def ends(self, source: Source, begin: int) -> Places:
@@ -178,23 +176,12 @@ class _Reader:
         return known[1]
 
     def _read(self, source: Source, begin: int) -> Places:
-        """Positions where the automaton accepts."""
-        machine, state = self._machine(source)
-        found = [begin] if machine.accepts(state) else []
-        for place in range(begin, len(self._data)):
-            state = machine.after(state, self._data[place])
-            if state is EMPTY:
-                break
-            if machine.accepts(state):
-                found.append(place + 1)
-        return tuple(reversed(found))
-
-    def _machine(self, source: Source) -> tuple[Derivatives, Expr]:
-        known = self._machines.get(id(source))
+        """Positions where the automaton of a source accepts, the farthest first."""
+        known = self._exprs.get(id(source))
         if known is None:
-            expr = lower_source(resolve(source, self._vocabulary).source, Decisions())
-            known = self._machines[id(source)] = (Derivatives(expr), expr)
-        return known
+            known = lower_source(resolve(source, self._vocabulary).source, Decisions())
+            self._exprs[id(source)] = known
+        return tuple(reversed(self._texts.ends(known, begin)))
 
     def _sequence_stops(self, parts: tuple[Source, ...], begin: int, end: int) -> list[int]:
         """The end of each part of a sequence."""

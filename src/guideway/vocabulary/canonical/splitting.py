@@ -97,33 +97,28 @@ class Characters:
     def learn(self, chars: Sequence[str]) -> None:
         """Find the sorts of many characters at once."""
         fresh = [char for char in chars if char not in self._sorts]
-        read = [self._replaced.get(char, char) for char in fresh]
-        bits = [[0] * len(self._atoms) for _ in fresh]
-        for level, patterns in enumerate(self._atoms):
-            for number, pattern in enumerate(patterns):
-                for at in _members(pattern, "".join(read)):
-                    bits[at][level] |= 1 << number
         lost = set(self._replaced.values())
-        for char, own in zip(fresh, bits, strict=True):
-            if char in lost or not self._unchanged(char):
-                self._sorts[char] = NO_SORT
-                continue
-            self._sorts[char] = self._number(tuple(own))
+        for char, own in zip(fresh, self._atoms_of(fresh), strict=True):
+            kept = char not in lost and self._unchanged(char)
+            self._sorts[char] = self._number(own) if kept else NO_SORT
 
     def within(self, low: int, high: int) -> frozenset[int]:
         """The sorts of the characters from one code point to another; perhaps some more."""
         found = self._within.get((low, high))
         if found is None:
             chars = [chr(code) for code in range(low, high + 1) if not 0xD800 <= code < 0xE000]
-            text = "".join(self._replaced.get(char, char) for char in chars)
-            bits = np.zeros((len(chars), len(self._atoms)), np.int64)
-            for level, patterns in enumerate(self._atoms):
-                for number, pattern in enumerate(patterns):
-                    bits[_members(pattern, text), level] |= 1 << number
-            rows = np.unique(bits, axis=0).tolist() if self._atoms else [()]
-            found = frozenset(self._number(tuple(row)) for row in rows)
+            found = frozenset(map(self._number, set(self._atoms_of(chars))))
             remember(self._within, (low, high), found, _MOST)
         return found
+
+    def _atoms_of(self, chars: Sequence[str]) -> list[tuple[int, ...]]:
+        """For each character the atoms of each splitter that it is in, as bits."""
+        text = "".join(self._replaced.get(char, char) for char in chars)
+        bits = np.zeros((len(chars), len(self._atoms)), np.object_)  # of any number of atoms
+        for level, patterns in enumerate(self._atoms):
+            for number, pattern in enumerate(patterns):
+                bits[_members(pattern, text), level] |= 1 << number
+        return [tuple(own) for own in bits.tolist()]
 
     def _number(self, own: tuple[int, ...]) -> int:
         sort = self._known.setdefault(own, len(self._of))
