@@ -88,6 +88,31 @@ def test_explain_says_that_a_nested_language_has_no_last_state(
     assert "more lines (--lines" in shown
 
 
+@pytest.mark.parametrize(
+    ("text", "last", "rejected"),
+    [
+        ("1904", ["the text may end"], None),
+        ("190", ["lexeme"], None),
+        ("19x4", ["lexeme"], "x4"),
+        ("19045", ["the text may end"], "5"),
+    ],
+)
+def test_explain_shows_the_states_along_a_text(
+    text: str, last: list[str], rejected: str | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert status("explain", "/(19|20)[0-9]{2}/", "--text", text, "--json") == 0
+    explained = json.loads(capsys.readouterr().out)
+    assert explained["rejected"] == rejected
+    taken = [step["token"] for step in explained["steps"]]
+    assert "".join(taken[:-1]) + (rejected or "") == text
+    assert taken[-1] is None
+    assert explained["steps"][0]["allowed"] == 2
+    assert [line.partition(":")[0] for line in explained["steps"][-1]["state"]] == last
+    assert status("explain", "/(19|20)[0-9]{2}/", "--text", text) == 0
+    said = "no more text" if rejected is None else f"rejects {rejected!r}"
+    assert said in capsys.readouterr().out
+
+
 def test_explain_gives_json_too(capsys: pytest.CaptureFixture[str]) -> None:
     assert status("explain", "datetime:date", "--json") == 0
     explained = json.loads(capsys.readouterr().out)

@@ -1,7 +1,7 @@
 """`guideway explain`: how a source is enforced, and the value of each stage.
 
 First each keyword with its JSON pointer and how it is enforced, then the syntax tree, the core
-expression, the automaton and the first mask.
+expression, the automaton, the first mask, and the states along a text.
 """
 
 from collections.abc import Iterator
@@ -19,6 +19,7 @@ from guideway.cli.sources import FORMS, read_file, read_source
 
 if TYPE_CHECKING:
     from guideway.api.linting.enforcement import Enforced
+    from guideway.constraint.compiled import CompiledConstraint
     from guideway.language.derivative import Derivatives
     from guideway.language.nodes import Expr
     from guideway.sources.sources import Source
@@ -26,8 +27,25 @@ if TYPE_CHECKING:
 
 STATES_AT_MOST: Final = 2_000
 TOKENS_SHOWN: Final = 12
+STEPS_AT_MOST: Final = 500  # of a text
 LINES_AT_MOST: Final = 500
 PLACES_AT_MOST: Final = 48  # characters of the column of places
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A state along a text.
+
+    Attributes:
+        state: a line for each configuration of the state.
+        allowed: number of tokens that may come next.
+        token: spelling of the token that is taken; None at the end, or if the rest is rejected.
+    """
+
+    state: list[str]
+    allowed: int
+    token: str | None
 
 
 @final
@@ -48,6 +66,8 @@ class Explanation:
         example: a shortest text.
         shortest_bytes: length of the example.
         shortest_tokens: the fewest tokens of a text.
+        steps: the states along the given text or the example, `STEPS_AT_MOST` at most.
+        rejected: the rest of the given text that is not allowed, or None.
     """
 
     enforced: "list[Enforced]"
@@ -62,6 +82,8 @@ class Explanation:
     example: str
     shortest_bytes: int
     shortest_tokens: int
+    steps: list[Step]
+    rejected: str | None
 
 
 def explain(
@@ -72,6 +94,10 @@ def explain(
     ] = None,
     model: Annotated[
         str | None, typer.Option("--model", "-m", help="Use the tokens of this model.")
+    ] = None,
+    text: Annotated[
+        str | None,
+        typer.Option(help="Show the states along this text, complete or not. Else a shortest one."),
     ] = None,
     lines: Annotated[
         int, typer.Option(help="The maximum number of lines of each tree.", min=1)
@@ -84,7 +110,8 @@ def explain(
 
     Example: guideway explain schema.json
     """
-    explained = explain_source(read_source(source, resources), read_vocabulary(tokenizer, model))
+    vocabulary = read_vocabulary(tokenizer, model)
+    explained = explain_source(read_source(source, resources), vocabulary, text)
     if as_json:
         from dataclasses import asdict
 
@@ -106,8 +133,10 @@ def read_vocabulary(tokenizer: Path | None, model: str | None) -> "Vocabulary":
     return Vocabulary([*(bytes([byte]) for byte in range(256)), b"<end>"], eos_ids={256})
 
 
-def explain_source(written: object, vocabulary: "Vocabulary") -> Explanation:
-    """Run every stage on a source and keep its value."""
+def explain_source(
+    written: object, vocabulary: "Vocabulary", text: str | None = None
+) -> Explanation:
+    """Run every stage on a source and keep its value; `text` is walked, or a shortest text."""
     from guideway.api.linting.enforcement import enforcement
     from guideway.api.prompts import plain
     from guideway.automaton.token_tries import unpack
@@ -128,6 +157,7 @@ def explain_source(written: object, vocabulary: "Vocabulary") -> Explanation:
     machine = Derivatives(expr, resolved.vocabulary.spellable)
     states, arcs, complete = count_states(machine, expr)
     example = constraint.example()
+    steps, rejected = walk(constraint, (example if text is None else text).encode())
     return Explanation(
         enforced=list(islice(enforcement(read), LINES_AT_MOST)),
         tree=list(islice(syntax_lines(read), LINES_AT_MOST)),
@@ -141,7 +171,27 @@ def explain_source(written: object, vocabulary: "Vocabulary") -> Explanation:
         example=example,
         shortest_bytes=len(example.encode()),
         shortest_tokens=constraint.distance(start),
+        steps=steps,
+        rejected=rejected,
     )
+
+
+def walk(constraint: "CompiledConstraint", text: bytes) -> tuple[list[Step], str | None]:
+    """The states along a text, and the part that is rejected; each token is the longest allowed."""
+    from guideway.automaton.outline import outline
+    from guideway.automaton.token_tries import unpack
+
+    tokens, steps, state = constraint.vocabulary.tokens, list[Step](), constraint.start()
+    while len(steps) < STEPS_AT_MOST:
+        allowed: list[int] = unpack(constraint.mask(state)).tolist()
+        spelled = {tokens[token] or b"": token for token in allowed if token < len(tokens)}
+        found = max((one for one in spelled if one and text.startswith(one)), key=len, default=None)
+        shown = None if found is None else found.decode(errors="backslashreplace")
+        steps.append(Step(list(outline(state)), len(allowed), shown))
+        if found is None:
+            break
+        state, text = constraint.advance(state, spelled[found]), text[len(found) :]
+    return steps, text.decode(errors="backslashreplace") or None
 
 
 def syntax_lines(read: "Source") -> Iterator[str]:
@@ -211,6 +261,20 @@ def sections(explained: Explanation, lines: int) -> Iterator[str]:
             yield f"  …{more} {len(drawn) - lines} more lines (--lines {len(drawn)} shows them)"
     for title, fact in facts.items():
         yield f"{title:<12}{fact}"
+    yield from walk_lines(explained, lines)
+
+
+def walk_lines(explained: Explanation, lines: int) -> Iterator[str]:
+    """The states along the text, and where it is rejected."""
+    yield "states"
+    for step in explained.steps[:lines]:
+        taken = "no more text" if step.token is None else f"takes {step.token!r}"
+        if step.token is None and explained.rejected is not None:
+            taken = f"rejects {explained.rejected!r}"
+        yield f"  {step.allowed} allowed, {taken}"
+        yield from (f"    {line}" for line in step.state)
+    if len(explained.steps) > lines:
+        yield f"  … {len(explained.steps) - lines} more states"
 
 
 def enforced_lines(enforced: "list[Enforced]") -> Iterator[str]:
