@@ -368,7 +368,7 @@ _NAMED_SO: Final = frozenset(range(0x20, 0x7F)) - {0x22, 0x5C}
 
 @final
 class FrameNames:
-    """The names of an object; `thing` is its OBJECT row, `others` says if more keys are allowed."""
+    """The names of an object; `thing` is its number, `others` says if more keys are allowed."""
 
     def __init__(self, arena: Arena, frame: int) -> None:
         self.thing, self._position, self._extras, missing, bits, others = arena.row(

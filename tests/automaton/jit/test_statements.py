@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from guideway.automaton.jit.statements import Translation, definitions_in
-from guideway.automaton.jit.views import Word
+from guideway.automaton.jit.views import Intrinsic
 from written_kernels import HEAD, compiled, module_of
 
 EDGES = (0, 1, -1, 2, -2, 7, -8, 63, 64, 1000, -1001, (1 << 40) + 5, -(1 << 40) - 3)
@@ -312,7 +312,7 @@ def test_only_kernels_call_them(tmp_path: Path) -> None:
     with pytest.raises(NotImplementedError, match=r"written\.helper"):
         module.helper(1, 2)
     with pytest.raises(NotImplementedError, match="some"):
-        Word("some")(1)
+        Intrinsic("some")(1)
 
 
 def test_no_source_is_kept_once_all_are_compiled(tmp_path: Path) -> None:

@@ -17,8 +17,8 @@ from guideway.automaton.jit.views import (
     WORD,
     Inner,
     Instructions,
+    Intrinsic,
     Operand,
-    Word,
     common_kind,
     constant,
     llvm_type,
@@ -47,7 +47,7 @@ class Expressions:
             ast.Constant: lambda node: constant(node.value),
             ast.BinOp: self._operation,
             ast.UnaryOp: self._unary,
-            ast.BoolOp: self._all_or_any,
+            ast.BoolOp: self._truth,
             ast.Compare: self._comparison,
             ast.IfExp: lambda node: self._either(node)[0],
             ast.Subscript: lambda node: self._code.load(*self.place(node)),
@@ -67,21 +67,24 @@ class Expressions:
             return self._either(node)
         return self._called(node) if isinstance(node, ast.Call) else [self.value(node)]
 
-    def branch(self, node: ast.expr, yes: str, no: str) -> None:
-        """Jump to `yes` if an expression is true, else to `no`."""
+    def branch(self, node: ast.expr, yes: str, no: str, *, exact: bool = False) -> None:
+        """Jump to `yes` if an expression is true, else to `no`; `exact`: numbers are refused."""
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             self.branch(node.operand, no, yes)
         elif isinstance(node, ast.BoolOp):
             for part in node.values[:-1]:
                 further = self._code.fresh("b")
                 either = (further, no) if isinstance(node.op, ast.And) else (yes, further)
-                self.branch(part, *either)
+                self.branch(part, *either, exact=exact)
                 self._code.label(further)
-            self.branch(node.values[-1], yes, no)
+            self.branch(node.values[-1], yes, no, exact=exact)
         elif isinstance(node, ast.Compare):
             self._chain(node, yes, no)
         else:
-            self._jump(self._code.told_as(self.value(node), BOOL), yes, no)
+            value = self.value(node)
+            if exact and value.kind != BOOL:
+                raise TypeError(f"{value} is no truth value")
+            self._jump(self._code.as_kind(value, BOOL), yes, no)
 
     def place(self, node: ast.Subscript | ast.Attribute) -> tuple[str, str]:
         """Kind and address of an item of an array or a field of a record."""
@@ -117,49 +120,39 @@ class Expressions:
         return constant(value)
 
     def _operation(self, node: ast.BinOp) -> Operand:
-        return self._code.reckoned(node.op, self.value(node.left), self.value(node.right))
+        return self._code.applied(node.op, self.value(node.left), self.value(node.right))
 
     def _unary(self, node: ast.UnaryOp) -> Operand:
         value = self.value(node.operand)
         if isinstance(node.op, ast.Not):
-            truth = self._code.told_as(value, BOOL)
+            truth = self._code.as_kind(value, BOOL)
             return Operand(BOOL, self._code.value(f"xor i1 {truth}, true"))
         if value.constant is not None and value.kind == SIGNED:
             return constant(~value.constant if isinstance(node.op, ast.Invert) else -value.constant)
         if isinstance(node.op, ast.Invert):
             kind = SET if value.kind in (SET, WORD) else SIGNED
-            return Operand(kind, self._code.value(f"xor i64 {self._code.told_as(value, kind)}, -1"))
+            return Operand(kind, self._code.value(f"xor i64 {self._code.as_kind(value, kind)}, -1"))
         if value.kind in (SET, WORD):
             raise TypeError(f"{value} has no sign")
-        return Operand(SIGNED, self._code.value(f"sub i64 0, {self._code.told_as(value, SIGNED)}"))
+        return Operand(SIGNED, self._code.value(f"sub i64 0, {self._code.as_kind(value, SIGNED)}"))
 
-    def _all_or_any(self, node: ast.BoolOp) -> Operand:
-        code, slot, end = self._code, self._code.slot("i1"), self._code.fresh("b")
-        for part in node.values:
-            value, further = self.value(part), code.fresh("b")
-            if value.kind != BOOL:
-                raise TypeError(f"{value} is no truth value")
-            code.add(f"store i1 {value.text}, ptr {slot}")
-            both = (further, end) if isinstance(node.op, ast.And) else (end, further)
-            self._jump(value.text, *both)
-            code.label(further)
-        code.add(f"br label %{end}")
-        code.label(end)
-        return Operand(BOOL, code.value(f"load i1, ptr {slot}"))
-
-    def _comparison(self, node: ast.Compare) -> Operand:
-        if len(node.ops) == 1:
-            left = self.value(node.left)
-            return Operand(BOOL, self._compared(node.ops[0], left, node.comparators[0]))
+    def _truth(self, node: ast.BoolOp | ast.Compare) -> Operand:
+        """The result of `branch` as a value."""
         code, slot = self._code, self._code.slot("i1")
         yes, no, end = code.fresh("b"), code.fresh("b"), code.fresh("b")
-        self._chain(node, yes, no)
+        self.branch(node, yes, no, exact=True)
         for label, truth in ((yes, "true"), (no, "false")):
             code.label(label)
             code.add(f"store i1 {truth}, ptr {slot}")
             code.add(f"br label %{end}")
         code.label(end)
         return Operand(BOOL, code.value(f"load i1, ptr {slot}"))
+
+    def _comparison(self, node: ast.Compare) -> Operand:
+        if len(node.ops) > 1:
+            return self._truth(node)
+        left = self.value(node.left)
+        return Operand(BOOL, self._compared(node.ops[0], left, node.comparators[0]))
 
     def _chain(self, node: ast.Compare, yes: str, no: str) -> None:
         """Translate `a < b < c`: b is evaluated once, c only if needed."""
@@ -201,7 +194,7 @@ class Expressions:
             code.label(label)
             code.lines += lines
             for value, kind, slot in zip(values, kinds, slots, strict=True):
-                code.add(f"store {llvm_type(kind)} {code.told_as(value, kind)}, ptr {slot}")
+                code.add(f"store {llvm_type(kind)} {code.as_kind(value, kind)}, ptr {slot}")
             code.add(f"br label %{end}")
         code.label(end)
         return [
@@ -216,8 +209,8 @@ class Expressions:
         what, arguments = self._module.get(name), [self.value(argument) for argument in node.args]
         if isinstance(what, Inner):
             return self._result(what, arguments)
-        known = isinstance(what, Word)
-        return [self._said(what, arguments) if known else self._built_in(name, arguments)]
+        known = isinstance(what, Intrinsic)
+        return [self._instruction(what, arguments) if known else self._built_in(name, arguments)]
 
     def _built_in(self, name: str, arguments: Sequence[Operand]) -> Operand:
         """A function of Python, or a cast of numpy."""
@@ -228,7 +221,7 @@ class Expressions:
         if name == "len" and arguments[0].length:
             return Operand(SIGNED, arguments[0].length)
         if name == "abs":
-            number = self._code.fitted(arguments[0], SIGNED)
+            number = self._code.fitting(arguments[0], SIGNED)
             call = f"call i64 @llvm.abs.i64(i64 {number}, i1 false)"
             return Operand(SIGNED, self._code.value(call))
         raise TypeError(f"{name!r} is not known to kernels")
@@ -242,7 +235,7 @@ class Expressions:
         self.callees[inner] = None
         given = list[str]()
         for argument, kind in zip(arguments, inner.parameters.values(), strict=True):
-            given.append(f"{llvm_type(kind)} {self._code.fitted(argument, kind)}")
+            given.append(f"{llvm_type(kind)} {self._code.fitting(argument, kind)}")
             if kind.endswith("[]"):
                 given.append(f"i64 {argument.length}")
         call = f'call {inner.result_type} @"{inner.symbol}"({", ".join(given)})'
@@ -257,22 +250,22 @@ class Expressions:
             for index, kind in enumerate(inner.results)
         ]
 
-    def _said(self, word: Word, arguments: Sequence[Operand]) -> Operand:
+    def _instruction(self, word: Intrinsic, arguments: Sequence[Operand]) -> Operand:
         """An instruction without a Python equivalent."""
         code = self._code
         if word.name == "exists":
             return Operand(BOOL, code.value(f"icmp ne ptr {arguments[0].text}, null"))
         if word.name == "lowest_bit":
-            bits = code.told_as(arguments[0], SET)
+            bits = code.as_kind(arguments[0], SET)
             return Operand(SIGNED, code.value(f"call i64 @llvm.cttz.i64(i64 {bits}, i1 true)"))
         if word.name == "bit_count":
-            bits = code.told_as(arguments[0], SET)
+            bits = code.as_kind(arguments[0], SET)
             return Operand(SIGNED, code.value(f"call i64 @llvm.ctpop.i64(i64 {bits})"))
         if word.name == "release":
             thread = code.value("call ptr @PyEval_SaveThread()")
             return Operand(SIGNED, code.value(f"ptrtoint ptr {thread} to i64"))
         if word.name == "take_again":
-            thread = code.value(f"inttoptr i64 {code.fitted(arguments[0], SIGNED)} to ptr")
+            thread = code.value(f"inttoptr i64 {code.fitting(arguments[0], SIGNED)} to ptr")
             code.add(f"call void @PyEval_RestoreThread(ptr {thread})")
         else:
             code.add("fence release")
@@ -283,12 +276,12 @@ class Expressions:
         if name == "int" and value.kind == SET:
             raise TypeError(f"whether {value} has a sign is not known: say np.int64")
         known = None if kind == WORD else value.constant
-        return Operand(kind, self._code.told_as(value, kind), known)
+        return Operand(kind, self._code.as_kind(value, kind), known)
 
     def _chosen(self, name: str, values: Sequence[Operand]) -> Operand:
-        found = self._code.fitted(values[0], SIGNED)
+        found = self._code.fitting(values[0], SIGNED)
         for value in values[1:]:
-            further = self._code.fitted(value, SIGNED)
+            further = self._code.fitting(value, SIGNED)
             found = self._code.value(f"call i64 @llvm.{name}.i64(i64 {found}, i64 {further})")
         return Operand(SIGNED, found)
 
@@ -403,19 +396,19 @@ class Translation:
         kind = value.kind if known is None else common_kind(Operand(known, name), value)
         if kind != known:
             self._kinds[name], self._again = kind, True
-        self._code.add(f"store {llvm_type(kind)} {self._code.told_as(value, kind)}, ptr %{name}.v")
+        self._code.add(f"store {llvm_type(kind)} {self._code.as_kind(value, kind)}, ptr %{name}.v")
 
     def _change(self, statement: ast.AugAssign) -> None:
         target = statement.target
         if isinstance(target, ast.Subscript | ast.Attribute):
             kind, place = self._expressions.place(target)
             value = self._expressions.value(statement.value)
-            changed = self._code.reckoned(statement.op, self._code.load(kind, place), value)
+            changed = self._code.applied(statement.op, self._code.load(kind, place), value)
             self._code.put(kind, place, changed)
         else:
             before = self._expressions.value(ast.Name(target.id))
             value = self._expressions.value(statement.value)
-            self._put(target, self._code.reckoned(statement.op, before, value))
+            self._put(target, self._code.applied(statement.op, before, value))
 
     def _if(self, statement: ast.If) -> None:
         yes, no, end = (self._code.fresh("b") for _ in range(3))
@@ -462,8 +455,8 @@ class Translation:
         if by.constant is None or by.constant == 0:
             raise TypeError("how far a range steps is a constant")
         code, slot = self._code, self._code.slot("i64")
-        last = code.fitted(end, SIGNED)
-        code.add(f"store i64 {code.fitted(start, SIGNED)}, ptr {slot}")
+        last = code.fitting(end, SIGNED)
+        code.add(f"store i64 {code.fitting(start, SIGNED)}, ptr {slot}")
         self._jump(head)
         self._label(head)
         at = code.value(f"load i64, ptr {slot}")
@@ -492,7 +485,7 @@ class Translation:
         if statement.value is not None:
             values = self._expressions.several(statement.value)
         pairs = list(zip(values, inner.results, strict=True))
-        texts = [code.fitted(value, kind) for value, kind in pairs]
+        texts = [code.fitting(value, kind) for value, kind in pairs]
         if len(pairs) > 1:
             for index, (text, kind) in enumerate(zip(texts, inner.results, strict=True)):
                 part = f"{LLVM[kind]} {text}, {index}"
@@ -576,7 +569,7 @@ class Kernels:
         """The object file of all kernels and of the functions that they call."""
         needed = _all_called(inner for inner, _ in self._kernels.values())
         texts = [*DECLARATIONS, *(_translation(inner).text for inner in needed)]
-        texts += (_door(name, *kernel) for name, kernel in self._kernels.items())
+        texts += (_entry_point(name, *kernel) for name, kernel in self._kernels.items())
         _translation.cache_clear()
         definitions_in.cache_clear()
         machine, module = _machine(), _llvm.parse_assembly("\n".join(texts))
@@ -625,7 +618,7 @@ def _translation(inner: Inner) -> Translation:
     return Translation(inner)
 
 
-def _door(name: str, inner: Inner, holds: bool) -> str:
+def _entry_point(name: str, inner: Inner, holds: bool) -> str:
     """The C function through which CPython calls a kernel; returns 0 without a result."""
     lines, given = list[str](), list[str]()
     head = object.__basicsize__  # then: char *data; int nd; npy_intp *dimensions

@@ -112,7 +112,7 @@ class Instructions:
         self.add(f"{name} = {instruction}")
         return name
 
-    def told_as(self, value: Operand, kind: str) -> str:
+    def as_kind(self, value: Operand, kind: str) -> str:
         """Convert a value to another kind, keeping its lower bits."""
         if value.kind == kind or (value.kind[:-2] == kind[:-1] and kind[-1] == "*"):
             return value.text
@@ -128,15 +128,15 @@ class Instructions:
         how = "trunc" if value.kind != BOOL and kind == WORD else "zext"
         return self.value(f"{how} {before} {value.text} to {after}")
 
-    def fitted(self, value: Operand, kind: str) -> str:
-        """As `told_as`, but a change of sign or a narrowing is a TypeError."""
+    def fitting(self, value: Operand, kind: str) -> str:
+        """As `as_kind`, but a change of sign or a narrowing is a TypeError."""
         if {value.kind, kind} == {SIGNED, SET} and value.constant is None:
             raise TypeError(f"{value} is no {kind}")
         if kind == WORD and value.kind != WORD:
             raise TypeError(f"{value} may be too much for {kind}")
-        return self.told_as(value, kind)
+        return self.as_kind(value, kind)
 
-    def reckoned(self, operator: ast.operator, one: Operand, other: Operand) -> Operand:
+    def applied(self, operator: ast.operator, one: Operand, other: Operand) -> Operand:
         """Apply a binary operator."""
         if isinstance(operator, ast.LShift | ast.RShift):
             return self._shifted(operator, one, other)
@@ -147,21 +147,21 @@ class Instructions:
             kind = SET
         if kind == BOOL and type(operator) not in _BITWISE:
             kind = SIGNED
-        texts = self.told_as(one, kind), self.told_as(other, kind)
+        texts = self.as_kind(one, kind), self.as_kind(other, kind)
         name = _ARITHMETIC[type(operator)]
         return Operand(kind, self.value(f"{name} {LLVM[kind]} {texts[0]}, {texts[1]}"))
 
     def _shifted(self, operator: ast.operator, one: Operand, other: Operand) -> Operand:
         kind = SET if one.kind in (SET, WORD) else SIGNED
         name = "shl" if isinstance(operator, ast.LShift) else "lshr" if kind == SET else "ashr"
-        texts = self.told_as(one, kind), self.told_as(other, SET)
+        texts = self.as_kind(one, kind), self.as_kind(other, SET)
         return Operand(kind, self.value(f"{name} i64 {texts[0]}, {texts[1]}"))
 
     def _divided(self, operator: ast.operator, one: Operand, other: Operand) -> Operand:
         """Floor division and modulo as in Python (LLVM truncates); 0 for division by 0."""
         if SIGNED not in (common_kind(one, other), BOOL):
             raise TypeError(f"only signed numbers are divided: {one}, {other}")
-        whole, by = self.told_as(one, SIGNED), self.told_as(other, SIGNED)
+        whole, by = self.as_kind(one, SIGNED), self.as_kind(other, SIGNED)
         none = self.value(f"icmp eq i64 {by}, 0")
         safe = self.value(f"select i1 {none}, i64 1, i64 {by}")
         quotient = self.value(f"sdiv i64 {whole}, {safe}")
@@ -182,11 +182,11 @@ class Instructions:
         name = _COMPARED[type(operator)]
         if name not in ("eq", "ne"):
             name = ("s" if kind == SIGNED else "u") + name
-        texts = self.told_as(one, kind), self.told_as(other, kind)
+        texts = self.as_kind(one, kind), self.as_kind(other, kind)
         return self.value(f"icmp {name} {LLVM[kind]} {texts[0]}, {texts[1]}")
 
     def place(self, array: Operand, index: Operand) -> str:
-        at, item = self.told_as(index, SIGNED), array.item
+        at, item = self.as_kind(index, SIGNED), array.item
         size = ITEMS[item][0] if item in ITEMS else "ptr"
         if item[-1] == "&":
             size = f"[{LAYOUTS[item[:-1]].size} x i8]"
@@ -214,16 +214,16 @@ class Instructions:
         """Store a number, truncated."""
         name = ITEMS[kind][0]
         if name in ("i32", "i64"):
-            text = self.told_as(value, WORD if name == "i32" else SIGNED)
+            text = self.as_kind(value, WORD if name == "i32" else SIGNED)
         else:
-            text = self.value(f"trunc i64 {self.told_as(value, SIGNED)} to {name}")
+            text = self.value(f"trunc i64 {self.as_kind(value, SIGNED)} to {name}")
         self.add(f"store {name} {text}, ptr {place}")
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Word:
-    """Name of an instruction."""
+class Intrinsic:
+    """An instruction without a Python equivalent."""
 
     name: str
 
@@ -293,16 +293,16 @@ def _kind(hint: Any) -> str:
 
 
 # Index of the lowest set bit of a word that is not 0.
-lowest_bit: "Callable[[int], int]" = Word("lowest_bit")
+lowest_bit: "Callable[[int], int]" = Intrinsic("lowest_bit")
 # Number of set bits.
-bit_count: "Callable[[Any], int]" = Word("bit_count")
+bit_count: "Callable[[Any], int]" = Intrinsic("bit_count")
 # Earlier writes are visible to other threads before later ones.
-fence: "Callable[[], None]" = Word("fence")
+fence: "Callable[[], None]" = Intrinsic("fence")
 
 
 # Release the GIL, and acquire it again with the result of `release`. Small kernels keep it: once
 # released, it comes back after up to five milliseconds.
-release: "Callable[[], int]" = Word("release")
-take_again: "Callable[[int], None]" = Word("take_again")
+release: "Callable[[], int]" = Intrinsic("release")
+take_again: "Callable[[int], None]" = Intrinsic("take_again")
 # True if an address is not 0.
-exists: "Callable[[Rows[Any]], bool]" = Word("exists")
+exists: "Callable[[Rows[Any]], bool]" = Intrinsic("exists")

@@ -83,10 +83,10 @@ def _wait(context: Context, pair: int) -> None:
 
 @once
 def options_of(context: Context, state: int) -> int:
-    """Index in LEX_OPTION of the options of a state, 0 if it is not split, or a code.
+    """Index in `options` of the options of a state, 0 if it is not split, or a code.
 
-    Not split unless SPLITTING: `a.{8}b` with maxLength 100 took 0.42 s within one mask when all 512
-    sets were searched, and 0.05 s by options; `a.{24}b` did not finish.
+    Not split unless `splitting`: `a.{8}b` with maxLength 100 took 0.42 s within one mask when all
+    512 sets were searched, and 0.05 s by options; `a.{24}b` did not finish.
     """
     if context.splitting == 0:
         return 0
@@ -136,7 +136,7 @@ def _go_on(context: Context, pair: int, between: int, field: int) -> int:
 
 @inner
 def search_text(context: Context, state: int, inside: int, between: int, field: int) -> int:
-    """Find the fewest characters from a pair; TOO_MANY after BOUND_SEARCH pairs (options: * 4)."""
+    """Find the fewest characters from a pair, or TOO_MANY after `bound_search` pairs."""
     context.search += 1
     context.search_level = context.search_later = context.search_nearest = 0
     context.search_best, context.search_fewest, context.search_next = -1, -1, at.ENDLESS
@@ -162,7 +162,7 @@ def search_text(context: Context, state: int, inside: int, between: int, field: 
 
 @inner
 def _is_going_on(context: Context) -> bool:
-    """Return True if a shorter text is possible; then SEARCH_WITHIN has a pair."""
+    """Return True if a shorter text is possible; then `search_nearest` has a pair."""
     links = context.lengths
     while context.search_nearest == 0:
         pair = context.search_later
@@ -196,7 +196,7 @@ def note_text(context: Context, between: int, field: int) -> None:
             left += 1
 
 
-_FURTHER: Final = 3  # doublings of BOUND_SEARCH after searches over states and options both failed
+_FURTHER: Final = 3  # doublings of `bound_search` after both searches failed
 
 
 @inner
@@ -292,7 +292,7 @@ def alive(context: Context, state: int, inside: int, between: int, low: int, hig
 def _alive_exactly(
     context: Context, state: int, inside: int, between: int, low: int, high: int
 ) -> int:
-    """As `alive` where lengths have gaps: `lengths.Lengths` decides and sets TARGET."""
+    """As `alive` where lengths have gaps: `lengths.Lengths` decides and sets `target`."""
     node = node_of(
         context, at.BOUNDED, state, low, high, between, 0 if inside == between else inside
     )
@@ -308,9 +308,8 @@ def _alive_exactly(
 @once
 def after_byte(context: Context, node: int, after: int, byte: int) -> int:
     """The node after a byte that leads a BOUNDED pattern to `after`; DEAD or a code."""
-    nodes = context.nodes
-    low, high = nodes[node].b, nodes[node].c
-    between, inside = nodes[node].d, nodes[node].e
+    low, high = context.nodes[node].b, context.nodes[node].c
+    between, inside = context.nodes[node].d, context.nodes[node].e
     begins = inside == 0
     if begins:
         inside = between

@@ -73,8 +73,7 @@ def close_pushed(context: Context) -> int:
 
 @once
 def _expand(context: Context, node: int, stack: int) -> int:  # noqa: PLR0911  one arm for each kind
-    nodes = context.nodes
-    kind, a, b = nodes[node].kind, nodes[node].a, nodes[node].b
+    kind, a, b = context.nodes[node].kind, context.nodes[node].a, context.nodes[node].b
     if kind == at.NIL:
         return _pop(context, stack)
     if kind == at.SEQUENCE:
@@ -86,7 +85,7 @@ def _expand(context: Context, node: int, stack: int) -> int:  # noqa: PLR0911  o
     if kind in (at.LITERAL, at.MEMBER):
         return found(context, node, stack)
     if kind == at.KEY:
-        return _lexeme(context, node, nodes[node].d, at.NIL, stack)
+        return _lexeme(context, node, context.nodes[node].d, at.NIL, stack)
     if kind == at.COUNTED:
         return _counted(context, node, stack)
     if kind == at.CHOICE:
@@ -121,7 +120,7 @@ def _expand_rare(context: Context, kind: int, node: int, frame: int, stack: int)
 
 @once
 def _enter_translated(context: Context, node: int, stack: int) -> int:
-    """Expand a node that Python translates; see TARGET."""
+    """Expand a node that Python translates; see `target`."""
     target = context.nodes[node].target - 1
     if target < 0:
         context.want = node
@@ -161,8 +160,7 @@ def _pop(context: Context, stack: int) -> int:
 
 @inner
 def _forked(context: Context, node: int) -> int:
-    nodes = context.nodes
-    code, rest = _pop(context, nodes[node].a), nodes[node].b
+    code, rest = _pop(context, context.nodes[node].a), context.nodes[node].b
     return push(context, rest, 0) if code == at.OK and rest != at.NIL else code
 
 
@@ -195,11 +193,10 @@ def _lexeme(context: Context, node: int, state: int, after: int, stack: int) -> 
 @inner
 def _counted(context: Context, node: int, stack: int) -> int:
     """Between items, leave if enough have come; read on if more may come."""
-    nodes = context.nodes
-    state, low, high = nodes[node].a, nodes[node].b, nodes[node].c
+    state, low, high = context.nodes[node].a, context.nodes[node].b, context.nodes[node].c
     if not is_expanded(context, state):
         return at.NEED_LEX
-    between = state == nodes[node].d
+    between = state == context.nodes[node].d
     if between and low == 0:
         code = push(context, at.NIL, stack)
         if code < 0:
@@ -209,8 +206,7 @@ def _counted(context: Context, node: int, stack: int) -> int:
 
 @inner
 def _capture(context: Context, node: int, stack: int) -> int:
-    nodes = context.nodes
-    state, text, what = nodes[node].a, nodes[node].b, nodes[node].c
+    state, text, what = context.nodes[node].a, context.nodes[node].b, context.nodes[node].c
     if context.blur != 0 and text != at.UNKNOWN_TEXT:
         node = node_of(context, at.CAPTURE, state, at.UNKNOWN_TEXT, what, 0, 0)
         return push(context, node, stack) if node >= 0 else node
@@ -225,8 +221,7 @@ def _capture(context: Context, node: int, stack: int) -> int:
 @inner
 def _words(context: Context, node: int, stack: int) -> int:
     """Read on in a key trie; if a name ends here, go on with the stack."""
-    nodes = context.nodes
-    thing, trie = nodes[node].a, nodes[node].b
+    thing, trie = context.nodes[node].a, context.nodes[node].b
     code = push(context, at.NIL, stack) if key_ends(context, thing, trie) >= 0 else at.OK
     if code == at.OK and context.key_nodes[trie].children > 0:
         code = found(context, node, stack)
@@ -253,7 +248,7 @@ def _has_next(context: Context, frame: int) -> bool:
 
 @inner
 def _counts(context: Context, thing: int) -> int:
-    """O_COUNTS of an array of different strings, else 0."""
+    """`class_or_counts` of an array of different strings, else 0."""
     return context.objects[thing].class_or_counts if context.objects[thing].class_count == 0 else 0
 
 
@@ -327,7 +322,7 @@ def _after_member(context: Context, frame: int, stack: int) -> int:
 
 @inner
 def leads_of_found(context: Context) -> None:
-    """Write to LEADS the bytes that may follow; all of them if DOUBTFUL."""
+    """Write to `leads` the bytes that may follow; all of them if `doubtful`."""
     leads, found_ = context.leads, context.work.configs
     for word in range(4):
         leads[word] = ~np.uint64(0) if context.doubtful != 0 else np.uint64(0)
@@ -382,12 +377,11 @@ def step_config(context: Context, node: int, stack: int, byte: int) -> int:
 
 @once
 def _step_config(context: Context, node: int, stack: int, byte: int) -> int:  # noqa: PLR0911  one arm for each kind
-    nodes = context.nodes
-    kind, a, b = nodes[node].kind, nodes[node].a, nodes[node].b
+    kind, a, b = context.nodes[node].kind, context.nodes[node].a, context.nodes[node].b
     if kind == at.LITERAL:
         if context.pool[a] != byte:
             return at.OK
-        after = nodes[node].c
+        after = context.nodes[node].c
         if b > 1:
             after = node_of(context, at.LITERAL, a + 1, b - 1, after, 0, 0)
         return close(context, after, stack) if after >= 0 else after
@@ -429,9 +423,8 @@ def _step_lexical(context: Context, node: int, state: int, stack: int, byte: int
 
 @once
 def _step_counted(context: Context, node: int, state: int, stack: int) -> int:
-    nodes = context.nodes
-    before, low = nodes[node].a, nodes[node].b
-    high, between = nodes[node].c, nodes[node].d
+    before, low = context.nodes[node].a, context.nodes[node].b
+    high, between = context.nodes[node].c, context.nodes[node].d
     if before == between and high == 0:
         return at.OK
     if state == between:
@@ -442,23 +435,21 @@ def _step_counted(context: Context, node: int, state: int, stack: int) -> int:
 
 @once
 def _step_line(context: Context, node: int, state: int, stack: int, byte: int) -> int:
-    nodes = context.nodes
-    columns, tab = nodes[node].b, nodes[node].d
+    columns, tab = context.nodes[node].b, context.nodes[node].d
     if byte == at.NEWLINE_BYTE:
         columns = 0
     elif columns >= 0 and byte in (at.BLANK_BYTE, at.TAB_BYTE):
         columns = told_apart(context, stack, columns + (1 if byte == at.BLANK_BYTE else tab))
         if columns < 0:
             return columns
-    following, free = nodes[node].c, nodes[node].e
+    following, free = context.nodes[node].c, context.nodes[node].e
     after = node_of(context, at.LINE, state, columns, following, tab, free)
     return close(context, after, stack) if after >= 0 else after
 
 
 @once
 def _step_capture(context: Context, node: int, state: int, stack: int, byte: int) -> int:
-    nodes = context.nodes
-    text, what = nodes[node].b, nodes[node].c
+    text, what = context.nodes[node].b, context.nodes[node].c
     if text != at.UNKNOWN_TEXT:
         text = text_of(context, text, byte)
         if text < 0:
@@ -477,8 +468,7 @@ def _step_member(context: Context, frame: int, stack: int) -> int:
 
 @once
 def _step_key(context: Context, key: int, stack: int, byte: int) -> int:
-    nodes = context.nodes
-    if byte == at.QUOTE_BYTE and nodes[key].e == 0:
+    if byte == at.QUOTE_BYTE and context.nodes[key].e == 0:
         return _end_key(context, key, stack)
     after = key_after(context, key, byte)
     return close(context, after, stack) if after > 0 else after
@@ -487,8 +477,7 @@ def _step_key(context: Context, key: int, stack: int, byte: int) -> int:
 @once
 def _end_key(context: Context, key: int, stack: int) -> int:
     """Read the closing quote of a key, and go on with its value if the name is allowed."""
-    nodes = context.nodes
-    frame, trie, text = nodes[key].a, nodes[key].b, nodes[key].c
+    frame, trie, text = context.nodes[key].a, context.nodes[key].b, context.nodes[key].c
     thing = context.frames[frame].thing
     rank = key_ends(context, thing, trie) if trie >= 0 else -1
     if rank >= 0:
@@ -496,7 +485,7 @@ def _end_key(context: Context, key: int, stack: int) -> int:
             return at.OK
         value = name_of(context, thing, rank).value
         return value_follows(context, thing, value, frame_after_name(context, frame, rank), stack)
-    ends = may_end(context, nodes[key].d) if context.frames[frame].others != 0 else 0
+    ends = may_end(context, context.nodes[key].d) if context.frames[frame].others != 0 else 0
     if ends <= 0:
         return ends
     extras = context.frames[frame].extras

@@ -35,7 +35,7 @@ def pair_of(context: RegexContext, head: int, tail: int) -> int:
     """The concatenation of `head` and `tail`."""
     if tail == at.EPSILON:
         return head
-    listed, base = context.listed, context.listed.used
+    base = context.listed.used
     while context.records[head].kind == at.CONCAT:
         push(context, context.records[head].a)
         head = context.records[head].b
@@ -44,7 +44,7 @@ def pair_of(context: RegexContext, head: int, tail: int) -> int:
         if context.listed.used == base:
             return tail
         context.listed.used -= 1
-        head = listed[context.listed.used]
+        head = context.listed[context.listed.used]
 
 
 @inner
@@ -103,9 +103,9 @@ def _optional(context: RegexContext, item: int) -> int:
     base = context.listed.used
     push(context, at.EPSILON)
     if context.records[item].kind == at.ALT:
-        parts, place = context.parts, context.records[item].a
+        place = context.records[item].a
         for index in range(place, place + context.records[item].b):
-            push(context, parts[index])
+            push(context, context.parts[index])
     else:
         push(context, item)
     return union_of(context, base)
@@ -166,18 +166,15 @@ def alt_of(context: RegexContext, base: int) -> int:
 @inner
 def _flatten(context: RegexContext, base: int, end: int) -> None:
     """Push the options of the options, and their bytes as one set."""
-    listed = context.listed
-    parts = context.parts
-    sets = context.sets
     a = b = c = d = 0
     for index in range(base, end):
-        record = listed[index]
+        record = context.listed[index]
         nested = context.records[record].kind == at.ALT
         start = context.records[record].a
         for option in range(context.records[record].b if nested else 1):
-            part = parts[start + option] if nested else record
+            part = context.parts[start + option] if nested else record
             if context.records[part].kind == at.BYTES:
-                members = sets[context.records[part].a]
+                members = context.sets[context.records[part].a]
                 a, b = a | members.words[0], b | members.words[1]
                 c, d = c | members.words[2], d | members.words[3]
             elif part != at.EMPTY:
@@ -189,10 +186,10 @@ def _flatten(context: RegexContext, base: int, end: int) -> None:
 @once
 def _may_meet(context: RegexContext, first: int) -> bool:
     """Return True if `_unite` may find a pair; comparing 500 options pairwise took 0.7 ms."""
-    listed, end = context.listed, context.listed.used
+    end = context.listed.used
     counts, found = 0, False
     for index in range(first, end):
-        option = listed[index]
+        option = context.listed[index]
         concat = context.records[option].kind == at.CONCAT
         head = context.records[option].a if concat else option
         item, rest = item_of(context, head), context.records[option].b if concat else at.EPSILON
@@ -211,11 +208,10 @@ def _may_meet(context: RegexContext, first: int) -> bool:
 @inner
 def _unite(context: RegexContext, first: int) -> None:
     """Merge adjoining counts of the same item before the same rest."""
-    listed = context.listed
     changed = False
     index = first
     while index < context.listed.used and context.want == 0:
-        option = listed[index]
+        option = context.listed[index]
         concat = context.records[option].kind == at.CONCAT
         head = context.records[option].a if concat else option
         item, rest = item_of(context, head), context.records[option].b if concat else at.EPSILON
@@ -223,10 +219,10 @@ def _unite(context: RegexContext, first: int) -> None:
         if other < 0:
             index += 1
             continue
-        low, high = _joined(context, head, _head_before(context, listed[other], item, rest))
-        listed[index] = pair_of(context, repeat_of(context, item, low, high), rest)
+        low, high = _joined(context, head, _head_before(context, context.listed[other], item, rest))
+        context.listed[index] = pair_of(context, repeat_of(context, item, low, high), rest)
         context.listed.used -= 1
-        listed[other] = listed[context.listed.used]
+        context.listed[other] = context.listed[context.listed.used]
         index, changed = first, True
     if changed:
         sort_list(context, first)
@@ -235,12 +231,11 @@ def _unite(context: RegexContext, first: int) -> None:
 @once
 def _meeting(context: RegexContext, first: int, index: int, head: int, item: int, rest: int) -> int:
     """Index of another option that counts `item` before `rest` and adjoins this one; -1 if none."""
-    listed = context.listed
     low, high = low_of(context, head), high_of(context, head)
     for place in range(first, context.listed.used):
         if place == index:
             continue
-        before = _head_before(context, listed[place], item, rest)
+        before = _head_before(context, context.listed[place], item, rest)
         if before < 0:
             continue
         least = 0 if before == at.EPSILON else low_of(context, before)
@@ -309,21 +304,19 @@ def alt_by_head(context: RegexContext, base: int, deep: int) -> int:
 
 @inner
 def _push_options(context: RegexContext, base: int, end: int) -> None:
-    listed, parts = context.listed, context.parts
     for index in range(base, end):
-        record = listed[index]
+        record = context.listed[index]
         nested = context.records[record].kind == at.ALT
         place = context.records[record].a
         for option in range(context.records[record].b if nested else 1):
-            push(context, parts[place + option] if nested else record)
+            push(context, context.parts[place + option] if nested else record)
 
 
 @once
 def _push_by_head(context: RegexContext, first: int, end: int) -> None:
     """Push head << 32 | option for each option; head 0 if it is no concatenation."""
-    listed = context.listed
     for index in range(first, end):
-        option = listed[index]
+        option = context.listed[index]
         concat = context.records[option].kind == at.CONCAT
         push(context, (context.records[option].a << 32 if concat else 0) | option)
 
@@ -334,7 +327,7 @@ _FREE: Final = 64  # lines that one derivation writes at no cost in EFFORT
 
 @inner
 def derive(context: RegexContext, root: int) -> None:
-    """Make the arcs of a record; entries of LIST are record * 2, + 1 where arcs are wanted."""
+    """Make the arcs of a record; entries of `listed` are record * 2, + 1 where arcs are wanted."""
     base, before = context.listed.used, _written(context)
     push(context, root * 2 + 1)
     while context.listed.used > base and context.want == 0:
@@ -363,7 +356,7 @@ def _written(context: RegexContext) -> int:
 def _push_missing(context: RegexContext, record: int) -> bool:
     """Push the records whose lines or arcs are needed first; return True if any is."""
     before, kind, a = context.listed.used, context.records[record].kind, context.records[record].a
-    parts, both = context.parts, kind == at.AND
+    both = kind == at.AND
     both |= kind == at.CONCAT and context.records[a].about & at.NULLABLE != 0
     arcs = kind in (at.AND, at.NOT)
     count = 0 if kind in (at.BYTES, at.EPSILON_KIND, at.EMPTY_KIND) else 2 if both else 1
@@ -372,7 +365,7 @@ def _push_missing(context: RegexContext, record: int) -> bool:
     elif kind == at.RULE:
         count = _push_body(context, record)
     for index in range(count):
-        part = parts[a + index] if kind == at.ALT else operand_of(context, record, index)
+        part = context.parts[a + index] if kind == at.ALT else operand_of(context, record, index)
         one = context.records[part]
         if (one.arcs_end if arcs else one.lines_end) == 0:
             push(context, part * 2 + arcs)
@@ -413,7 +406,7 @@ def _make_lines(context: RegexContext, record: int) -> None:
 @inner
 def _lines_of_parts(context: RegexContext, record: int, kind: int, a: int, b: int) -> None:
     """Write the lines of the parts that may come first, each with its rest."""
-    lines, parts, rest, count = context.lines, context.parts, at.EPSILON, 0
+    lines, rest, count = context.lines, at.EPSILON, 0
     begin = context.lines.used
     if kind == at.ALT:
         count = b
@@ -425,7 +418,7 @@ def _lines_of_parts(context: RegexContext, record: int, kind: int, a: int, b: in
         high = context.records[record].c
         count, rest = 1, repeat_of(context, a, max(b - 1, 0), high - 1 if high > 0 else high)
     for index in range(count):
-        part = parts[a + index] if kind == at.ALT else a
+        part = context.parts[a + index] if kind == at.ALT else a
         if index and kind == at.CONCAT:
             part, rest = b, at.EPSILON
         elif kind == at.RULE:
@@ -441,10 +434,9 @@ def _lines_of_parts(context: RegexContext, record: int, kind: int, a: int, b: in
 @inner
 def _is_said(context: RegexContext, first: int, last: int, line: int) -> bool:
     """Return True if one of some lines subsumes another, which comes after a nullable head."""
-    lines = context.lines
     for index in range(first, last):
-        if lines[index] >> 32 == line >> 32 and leads_on(
-            context, lines[index] & 0xFFFFFFFF, line & 0xFFFFFFFF
+        if context.lines[index] >> 32 == line >> 32 and leads_on(
+            context, context.lines[index] & 0xFFFFFFFF, line & 0xFFFFFFFF
         ):
             return True
     return False
@@ -501,14 +493,12 @@ def _make_arcs(context: RegexContext, record: int) -> None:
         context.listed.used = base
         return
     listed = context.listed
-    lines = context.lines
-    sets = context.sets
     for part in range(base, context.listed.used, 4):
         byte = _least_byte(context, part)
         before = context.listed.used
         for index in range(first, last):
-            if sets[lines[index] >> 32].words[byte >> 6] >> (byte & 63) & 1:
-                push(context, lines[index] & 0xFFFFFFFF)
+            if context.sets[context.lines[index] >> 32].words[byte >> 6] >> (byte & 63) & 1:
+                push(context, context.lines[index] & 0xFFFFFFFF)
         members = set_of(
             context, listed[part], listed[part + 1], listed[part + 2], listed[part + 3]
         )
@@ -521,12 +511,11 @@ def _make_arcs(context: RegexContext, record: int) -> None:
 
 @once
 def _least_byte(context: RegexContext, place: int) -> int:
-    """The least byte of the four words in LIST, which are not all 0."""
-    listed = context.listed
+    """The least byte of the four words in `listed`, which are not all 0."""
     for word in range(3):
-        if listed[place + word]:
-            return word * 64 + lowest_bit(listed[place + word])
-    return 192 + lowest_bit(listed[place + 3])
+        if context.listed[place + word]:
+            return word * 64 + lowest_bit(context.listed[place + word])
+    return 192 + lowest_bit(context.listed[place + 3])
 
 
 @inner
@@ -594,16 +583,15 @@ def meet_inside(context: RegexContext, meet: int) -> int:
 
 @once
 def _pair_inside(context: RegexContext, meet: int, first: int, end: int) -> int:
-    """A complement and another part on LIST whose intersection is not decided."""
-    listed = context.listed
+    """A complement and another part on `listed` whose intersection is not decided."""
     for one in range(first, end):
-        if context.records[listed[one]].kind != at.NOT:
+        if context.records[context.listed[one]].kind != at.NOT:
             continue
-        nullable = context.records[listed[one]].about & at.NULLABLE
+        nullable = context.records[context.listed[one]].about & at.NULLABLE
         for other in range(first, end):
-            if nullable & context.records[listed[other]].about:
+            if nullable & context.records[context.listed[other]].about:
                 continue  # both accept the empty text, as do most pairs of 64 words
-            pair = both_of(context, listed[one], listed[other])
+            pair = both_of(context, context.listed[one], context.listed[other])
             about = context.records[pair].about
             if context.want == 0 and about & at.DEAD:
                 context.records[meet].about = context.records[meet].about | at.DEAD

@@ -75,7 +75,7 @@ def run(context: Context, what: int, a: int, b: int, row: WholeWords, spare: Who
     ENTER a: the macro state at the begin of node a.
     READ a b: 4 * the macro state after token b from a, + 2 if a text may end there, + 1 if it is
     unsure; 0 if the token is rejected. Stops at the first unsure state. With MARK nodes it takes
-    READ_TEXT and sets AFTER_TEXT.
+    `read_text` and sets `after_text`.
     READ_EACH a b: READ for each of the b tokens in `row`, to `spare`.
     FILL a b: the mask of a, see `fill`; resumed where it was if b is 0.
     JUDGE a b: find the verdict of place a with a search of at most b places; 1 if still unknown.
@@ -129,7 +129,7 @@ def rehash_steps(context: Context, steps: Whole[Step]) -> None:
 def lexemes(
     context: RegexContext, what: int, a: int, program: WholeNumbers, made: WholeNumbers
 ) -> int:
-    """Run one operation on the records of a lexer DFA; -1 if WANT has no room.
+    """Run one operation on the records of a lexer DFA; -1 if `want` has no room.
 
     WRITE: the expressions of a program. NUMBER a: the lexical state of record a. EXPAND a: the row
     of state a. SPLIT a: its options. IS_CODE a: record a is a prefix code. IS_ALIVE a: it has a

@@ -137,12 +137,9 @@ def _add_range(context: Context, ranges: int, node: int, macro: int) -> int:
 @inner
 def _reads(context: Context, macro: int) -> bool:
     """Return True if a macro state of terminals has other nodes than APART."""
-    macros = context.macros
-    configs = context.configs
-    nodes = context.nodes
-    first = macros[macro].first
-    for index in range(first, first + macros[macro].count):
-        if nodes[configs[index] >> 32].kind != at.APART:
+    first = context.macros[macro].first
+    for index in range(first, first + context.macros[macro].count):
+        if context.nodes[context.configs[index] >> 32].kind != at.APART:
             return True
     return False
 
@@ -150,13 +147,11 @@ def _reads(context: Context, macro: int) -> bool:
 @inner
 def _leave(context: Context, macro: int, node: int, groups: int) -> int:
     """Note the exits of a macro state at a trie node; return the number of exits, or FULL."""
-    macros = context.macros
-    configs = context.configs
     nodes = context.nodes
-    by, left = context.leavings.groups, context.leavings
-    first = macros[macro].first
-    for index in range(first, first + macros[macro].count):
-        config = configs[index]
+    by = context.leavings.groups
+    first = context.macros[macro].first
+    for index in range(first, first + context.macros[macro].count):
+        config = context.configs[index]
         if not leaves_lexer(context, config >> 32):
             continue
         if nodes[config >> 32].kind != at.APART and not _may_go_on(context, config >> 32, node):
@@ -169,7 +164,7 @@ def _leave(context: Context, macro: int, node: int, groups: int) -> int:
         if group == groups:
             by[group].config, by[group].count, by[group].last = config, 0, 0
             groups += 1
-        left[context.leavings.used] = (by[group].last << 32) | node
+        context.leavings[context.leavings.used] = (by[group].last << 32) | node
         context.leavings.used += 1
         by[group].count += 1
         by[group].last = context.leavings.used
@@ -223,21 +218,20 @@ def _packed(context: Context, start: int, ranges: int) -> int:
 @inner
 def _write_exits(context: Context, place: int, groups: int) -> int:
     """Write the exits of an lexer mask; return their end, or FULL."""
-    listing = context.listing
-    if place >= listing.room:
+    if place >= context.listing.room:
         return full(context, at.LISTING)
-    listing[place] = groups
+    context.listing[place] = groups
     place += 1
     for group in range(groups):
         by, first = context.leavings.groups[group], place + at.EXIT_SIZE
         node = by.config >> 32
         many = by.count > _FEW_NODES and context.nodes[node].kind != at.APART
-        if first + by.count > listing.room:
+        if first + by.count > context.listing.room:
             return full(context, at.LISTING)
         last = _write_nodes(context, first, by.last, node, many)
         if last < 0:
             return last
-        exit_ = Exit.within(listing.rows, place)
+        exit_ = Exit.within(context.listing.rows, place)
         exit_.node, exit_.stack = node, by.config & 0xFFFFFFFF
         exit_.root, exit_.count = at.MANY_NODES if many else 0, last - first
         place = last
@@ -307,22 +301,19 @@ def _macro(context: Context, count: int) -> int:
 @inner
 def _part(context: Context, place: int, macro: int) -> int:
     """Put all but LINE nodes on the work list; return the macro state of the others, or 0."""
-    macros = context.macros
-    configs = context.configs
-    nodes = context.nodes
-    first, count, found = macros[macro].first, macros[macro].count, 0
+    first, count, found = context.macros[macro].first, context.macros[macro].count, 0
     for index in range(first, first + count):
-        node = configs[index] >> 32
-        core = nodes[node].a if nodes[node].kind == at.GUARDED else node
-        if nodes[core].kind == at.LINE:
-            context.work.configs[found] = configs[index]
+        node = context.configs[index] >> 32
+        core = context.nodes[node].a if context.nodes[node].kind == at.GUARDED else node
+        if context.nodes[core].kind == at.LINE:
+            context.work.configs[found] = context.configs[index]
             found += 1
         else:
-            code = put(context, place, configs[index])
+            code = put(context, place, context.configs[index])
             if code < 0:
                 return code
     context.found = 0
-    if found == count and macros[macro].accepts == 0:
+    if found == count and context.macros[macro].accepts == 0:
         return macro
     return _macro(context, found) if found > 0 else 0
 
@@ -330,10 +321,9 @@ def _part(context: Context, place: int, macro: int) -> int:
 @once
 def look_out(context: Context, row: Words, below: int, node: int, stack: int) -> int:
     """Set the tokens of a LEXER, or of an exit of one, below a trie node."""
-    nodes = context.nodes
-    if nodes[node].kind != at.LEXER:
+    if context.nodes[node].kind != at.LEXER:
         return _behind_exit(context, row, below, node, stack)
-    macro, lines = nodes[node].a, nodes[node].c
+    macro, lines = context.nodes[node].a, context.nodes[node].c
     number = lexer_mask_of(context, below, macro)
     if number < 0:
         return number
@@ -420,7 +410,7 @@ MANY_PLACES: Final = -19  # so many nodes are reached that a walk with merged st
 
 @once
 def fill(context: Context, macro: int, row: Words, spare: Words) -> int:
-    """Write the mask of a macro state, resumed if PENDING; return the equal stored row."""
+    """Write the mask of a macro state, resumed if `pending`; return the equal stored row."""
     context.blur = context.captures
     code = at.OK
     if context.pending == 0:
@@ -449,10 +439,10 @@ def fill(context: Context, macro: int, row: Words, spare: Words) -> int:
 @once
 def _open_keys_of(context: Context, macro: int, row: Words, spare: Words) -> int:
     """Set the tokens of keys that may be undeclared; each key clears only its own tokens."""
-    macros, configs = context.macros, context.configs
+    macros = context.macros
     first, words, done = macros[macro].first, context.row_words, 0
     for index in range(first, first + macros[macro].count):
-        config = configs[index]
+        config = context.configs[index]
         if not _is_open_key(context, config >> 32):
             continue
         target = row if done == 0 else spare
@@ -497,20 +487,18 @@ def _put_others_of(context: Context, macro: int) -> int:
 @inner
 def _is_open_key(context: Context, node: int) -> bool:
     """Return True if a node reads a key that may be undeclared, and has a state mask."""
-    nodes = context.nodes
-    if nodes[node].kind not in (at.MEMBER, at.KEY):
+    if context.nodes[node].kind not in (at.MEMBER, at.KEY):
         return False
-    if context.frames[nodes[node].a].others == 0:
+    if context.frames[context.nodes[node].a].others == 0:
         return False
     return state_mask_of(context, 0, _key_state(context, node)) != at.NO_PICTURE
 
 
 @inner
 def _key_state(context: Context, node: int) -> int:
-    nodes = context.nodes
-    if nodes[node].kind == at.KEY:
-        return nodes[node].d
-    thing = context.frames[nodes[node].a].thing
+    if context.nodes[node].kind == at.KEY:
+        return context.nodes[node].d
+    thing = context.frames[context.nodes[node].a].thing
     return context.objects[thing].quoted
 
 
@@ -584,11 +572,10 @@ def _leaf(context: Context, row: Words, below: int, node: int, stack: int) -> in
 
 @once
 def _of_automaton(context: Context, row: Words, below: int, node: int, stack: int) -> int:
-    nodes = context.nodes
-    core = nodes[node].a if nodes[node].kind == at.GUARDED else node
-    if nodes[core].kind == at.LINE:
+    core = context.nodes[node].a if context.nodes[node].kind == at.GUARDED else node
+    if context.nodes[core].kind == at.LINE:
         return walk_lines(context, row, below, node, stack)
-    if nodes[core].kind in (at.LEXER, at.TOOK, at.APART):
+    if context.nodes[core].kind in (at.LEXER, at.TOOK, at.APART):
         return look_out(context, row, below, node, stack)
     return _walked(context, row, below, node, stack)
 
@@ -604,10 +591,9 @@ def _walked(context: Context, row: Words, below: int, node: int, stack: int) -> 
 
 @once
 def _lexical(context: Context, row: Words, below: int, node: int, stack: int) -> int:
-    nodes = context.nodes
-    state, after = nodes[node].a, at.NIL
-    if nodes[node].kind == at.CAPTURE:
-        after = node_of(context, at.RESUME, nodes[node].c, at.UNKNOWN_TEXT, 0, 0, 0)
+    state, after = context.nodes[node].a, at.NIL
+    if context.nodes[node].kind == at.CAPTURE:
+        after = node_of(context, at.RESUME, context.nodes[node].c, at.UNKNOWN_TEXT, 0, 0, 0)
         if after < 0:
             return after
     if below > 0 and context.trie_ends[below] - below <= context.small:
@@ -641,8 +627,7 @@ def _literal(context: Context, row: Words, below: int, node: int, stack: int) ->
 @once
 def _counted(context: Context, row: Words, node: int, stack: int) -> int:
     """Set the tokens between two counted items, at the trie's root."""
-    nodes = context.nodes
-    state, low, high = nodes[node].a, nodes[node].b, nodes[node].c
+    state, low, high = context.nodes[node].a, context.nodes[node].b, context.nodes[node].c
     begin(context)
     code = close(context, at.NIL, stack)
     if code < 0:

@@ -146,10 +146,10 @@ def sort(values: Numbers, first: int, last: int) -> None:
 
 @inner
 def _same(context: Context, macro: int, count: int) -> bool:
-    configs, found = context.configs, context.work.configs
+    found = context.work.configs
     place = context.macros[macro].first
     for index in range(count):  # noqa: SIM110  kernels have no generators
-        if configs[place + index] != found[index]:
+        if context.configs[place + index] != found[index]:
             return False
     return True
 
@@ -217,22 +217,20 @@ def rehash_pairs(pairs: Table[i64]) -> None:
 
 @inner
 def rehash_nodes(context: Context) -> None:
-    nodes = context.nodes
-    for number in range(nodes.used):
-        one = nodes[number]
+    for number in range(context.nodes.used):
+        one = context.nodes[number]
         code = mixed(mixed(mixed(mixed(mixed(one.kind, one.a), one.b), one.c), one.d), one.e)
-        add_hash(nodes.hashes, nodes.room, code, number + 1)
+        add_hash(context.nodes.hashes, context.nodes.room, code, number + 1)
 
 
 @inner
 def rehash_macros(context: Context) -> None:
-    macros = context.macros
-    for number in range(1, macros.used):
-        macro = macros[number]
+    for number in range(1, context.macros.used):
+        macro = context.macros[number]
         code = macro.accepts * 2 + macro.unsure
         for index in range(macro.first, macro.first + macro.count):
             code = mixed(code, context.configs[index])
-        add_hash(macros.hashes, macros.room, mixed(code, macro.count), number)
+        add_hash(context.macros.hashes, context.macros.room, mixed(code, macro.count), number)
 
 
 MANY: Final = 8  # configurations of one node; fewer are not forked, as finding one again is faster
@@ -322,14 +320,13 @@ def _list_level(context: Context, first: int, last: int, level: int) -> int:
 @inner
 def _keep(context: Context, level: int, rest: int) -> int:
     """Add the stack of a level's current top and a rest; return the level, or FULL."""
-    listed = context.work.configs
-    here = Level.within(listed, level)
+    here = Level.within(context.work.configs, level)
     stack = 0  # the empty one
     if here.top != 0 or rest != 0:
         stack = stack_of(context, here.top, rest)
     if stack < 0:
         return stack
-    listed[here.kept] = stack
+    context.work.configs[here.kept] = stack
     here.kept += 1
     return level
 
@@ -366,13 +363,11 @@ def _share_top(context: Context, level: int) -> int:
 def _list_stacks(context: Context, first: int, last: int, free: int) -> int:
     """List the low halves of [first, last) at `free`, forks as alternatives; return the end."""
     listed = context.work.configs
-    nodes = context.nodes
-    pairs = context.stacks
     context.forks += 1
     for index in range(first, last):
         stack = listed[index] & 0xFFFFFFFF
-        node = pairs[stack] >> 32
-        if nodes[node].kind != at.FORKED:
+        node = context.stacks[stack] >> 32
+        if context.nodes[node].kind != at.FORKED:
             if free == 2 * context.work.room:
                 return full(context, at.WORK)
             listed[free] = stack
@@ -383,9 +378,9 @@ def _list_stacks(context: Context, first: int, last: int, free: int) -> int:
                 return full(context, at.WORK)
             if not first_visit(context, -((context.forks << 32) | node)):
                 break  # and so were all the rest
-            listed[free] = nodes[node].a
+            listed[free] = context.nodes[node].a
             free += 1
-            node = nodes[node].b
+            node = context.nodes[node].b
     return free
 
 

@@ -182,11 +182,10 @@ def brackets_after(context: Context, table: int, lines: int, terminal: int) -> i
 @inner
 def may_take(context: Context, took: int, stack: int) -> bool:
     """Return True if the automaton accepts the terminal of a TOOK node."""
-    nodes = context.nodes
-    table, terminal = nodes[took].a, nodes[took].b
+    table, terminal = context.nodes[took].a, context.nodes[took].b
     if terminal == at.IGNORED:
         return True
-    if brackets_after(context, table, nodes[took].c, terminal) < 0:
+    if brackets_after(context, table, context.nodes[took].c, terminal) < 0:
         return False
     return _reduced(context, table, stack, terminal) != 0
 
@@ -194,10 +193,9 @@ def may_take(context: Context, took: int, stack: int) -> bool:
 @inner
 def may_end(context: Context, table: int, stack: int, lines: int) -> int:
     """Return 1 if the text may end here, open blocks included, else 0."""
-    nodes = context.nodes
-    while lines != 0 and nodes[lines].c != 0:
+    while lines != 0 and context.nodes[lines].c != 0:
         stack = fed(context, table, stack, lalr_of(context, table).dedent, -1)
-        lines = nodes[lines].c
+        lines = context.nodes[lines].c
         if stack <= 0:
             return stack
     return _reduced(context, table, stack, lalr_of(context, table).terminals - 1)
@@ -211,60 +209,55 @@ def scan_of(context: Context, table: int, stack: int, lines: int) -> int:
 @inner
 def lines_taken(context: Context, table: int, lines: int, terminal: int) -> int:
     """LINES after a terminal, with `brackets_after` of at least 0."""
-    nodes = context.nodes
     open_ = brackets_after(context, table, lines, terminal)
     if lines == 0:
         return lines
     item = context.lalr[lalr_of(context, table).bracket + terminal] - 1
     if item > 0 and open_ == 0:
-        return node_of(context, at.LINES, 0, nodes[lines].b + item, lines, 0, 0)
-    if open_ == nodes[lines].a:
+        return node_of(context, at.LINES, 0, context.nodes[lines].b + item, lines, 0, 0)
+    if open_ == context.nodes[lines].a:
         return lines
-    return node_of(context, at.LINES, open_, nodes[lines].b, nodes[lines].c, 0, 0)
+    return node_of(context, at.LINES, open_, context.nodes[lines].b, context.nodes[lines].c, 0, 0)
 
 
 @inner
 def stack_behind_line(context: Context, table: int, stack: int, lines: int, columns: int) -> int:
     """The stack after a newline with this indentation, NO_STACK if impossible, or a code."""
-    nodes = context.nodes
     stack = fed(context, table, stack, lalr_of(context, table).newline, -1)
-    if stack > 0 and columns > nodes[lines].b:
+    if stack > 0 and columns > context.nodes[lines].b:
         tab = lalr_of(context, table).tab
         margin = columns // tab + columns % tab
         return fed(context, table, stack, lalr_of(context, table).indent, margin)
-    while stack > 0 and columns < nodes[lines].b:
+    while stack > 0 and columns < context.nodes[lines].b:
         stack = fed(context, table, stack, lalr_of(context, table).dedent, -1)
-        lines = nodes[lines].c
-    return stack if stack <= 0 or columns == nodes[lines].b else NO_STACK
+        lines = context.nodes[lines].c
+    return stack if stack <= 0 or columns == context.nodes[lines].b else NO_STACK
 
 
 @inner
 def lines_behind_line(context: Context, lines: int, columns: int) -> int:
-    nodes = context.nodes
-    if columns > nodes[lines].b:
+    if columns > context.nodes[lines].b:
         return node_of(context, at.LINES, 0, columns, lines, 0, 0)
-    while columns < nodes[lines].b:
-        lines = nodes[lines].c
+    while columns < context.nodes[lines].b:
+        lines = context.nodes[lines].c
     return lines
 
 
 @inner
 def told_apart(context: Context, stack: int, columns: int) -> int:
     """Columns of a line on TOOK; where no block may begin, all too wide lines count as one."""
-    nodes = context.nodes
-    pairs = context.stacks
-    took, states = (pairs[stack] >> 32), (pairs[stack] & 0xFFFFFFFF)
-    table = nodes[took].a
-    widest = nodes[nodes[took].c].b + 1
+    took, states = (context.stacks[stack] >> 32), (context.stacks[stack] & 0xFFFFFFFF)
+    table = context.nodes[took].a
+    widest = context.nodes[context.nodes[took].c].b + 1
     if columns <= widest:
         return columns
-    if context.widened != pairs[stack]:
+    if context.widened != context.stacks[stack]:
         begun = fed(context, table, states, lalr_of(context, table).newline, -1)
         if begun > 0:
             begun = fed(context, table, begun, lalr_of(context, table).indent, -1)
         if begun < 0:
             return begun
-        context.widened, context.widened_is = pairs[stack], begun
+        context.widened, context.widened_is = context.stacks[stack], begun
     return columns if context.widened_is > 0 else widest
 
 
@@ -291,38 +284,35 @@ def _fits(context: Context, table: int, stack: int, lines: int, columns: int, la
 @inner
 def states_below(context: Context, stack: int, above: int) -> int:
     """The LALR states below TOOK, which has `above` nodes above it."""
-    pairs = context.stacks
     for _ in range(above + 1):
-        stack = pairs[stack] & 0xFFFFFFFF
+        stack = context.stacks[stack] & 0xFFFFFFFF
     return stack
 
 
 @inner
 def stack_behind(context: Context, took: int, states: int) -> int:
     """The states after the shift, NO_STACK if it is impossible, or a code."""
-    nodes = context.nodes
-    table, terminal = nodes[took].a, nodes[took].b
+    table, terminal = context.nodes[took].a, context.nodes[took].b
     return states if terminal == at.IGNORED else fed(context, table, states, terminal, -1)
 
 
 @inner
 def lines_behind(context: Context, took: int) -> int:
-    nodes = context.nodes
-    table, terminal = nodes[took].a, nodes[took].b
-    lines = nodes[took].c
+    table, terminal = context.nodes[took].a, context.nodes[took].b
+    lines = context.nodes[took].c
     return lines if terminal == at.IGNORED else lines_taken(context, table, lines, terminal)
 
 
 @inner
 def ways_behind(context: Context, table: int, states: int, lines: int) -> int:
-    """Index in EDGE of the scanner ways of the top state, or a code."""
+    """Index in `edges` of the scanner ways of the top state, or a code."""
     start = scanner_of(context, table, top_of(context, states).b).first - 1
     return start if start >= 0 else _asked(context, table, states, lines)
 
 
 @inner
 def begun_behind(context: Context, table: int, states: int, lines: int) -> int:
-    """T_REACHED after any byte that may begin one of the ways, or a code."""
+    """`Lalr.reached` after any byte that may begin one of the ways, or a code."""
     start = ways_behind(context, table, states, lines)
     if start < 0:
         return start
@@ -348,12 +338,11 @@ def put_on_free(context: Context, stack: int, above: int, free: int) -> int:
 @inner
 def put_on(context: Context, stack: int, above: int, made: int) -> int:
     """Put the topmost `above` nodes of a stack on another."""
-    pairs = context.stacks
     for left in range(above, 0, -1):
         place = stack
         for _ in range(left - 1):
-            place = pairs[place] & 0xFFFFFFFF
-        made = stack_of(context, (pairs[place] >> 32), made)
+            place = context.stacks[place] & 0xFFFFFFFF
+        made = stack_of(context, (context.stacks[place] >> 32), made)
         if made < 0:
             return made
     return made

@@ -566,41 +566,41 @@ READ_EACH: Final = 10
 
 # Return codes: what Python has to supply.
 OK: Final = 0
-FULL: Final = -1  # WANT is the slot of the count that has reached its room
-NEED_NODE: Final = -2  # WANT is an EXPR, RESUME or NAMED node to translate
-NEED_LEX: Final = -3  # WANT is a lexical state to expand; + OPTIONS_OF: to split
-NEED_PICTURE: Final = -4  # WANT is a lexical state whose state mask is missing
+FULL: Final = -1  # `want` is the slot of the count that has reached its room
+NEED_NODE: Final = -2  # `want` is an EXPR, RESUME or NAMED node to translate
+NEED_LEX: Final = -3  # `want` is a lexical state to expand; + OPTIONS_OF: to split
+NEED_PICTURE: Final = -4  # `want` is a lexical state whose state mask is missing
 NEED_COUNT: Final = -6  # as NEED_PICTURE, for counted items
-NEED_EXITS: Final = -7  # WANT is a state mask that lacks the exits that begin with LEADS
-NEED_JUDGE: Final = -10  # WANT is a place whose verdict is missing
-NEED_SETTLED: Final = -11  # WANT is a node without SETTLED
-NEED_SCANNER: Final = -12  # WANT is a SCAN node whose state has no ways yet
+NEED_EXITS: Final = -7  # `want` is a state mask that lacks the exits that begin with `leads`
+NEED_JUDGE: Final = -10  # `want` is a place whose verdict is missing
+NEED_SETTLED: Final = -11  # `want` is a node without `settled`
+NEED_SCANNER: Final = -12  # `want` is a SCAN node whose state has no ways yet
 
 # Kinds of nodes, with their fields.
 DEAD: Final = 0
 NIL: Final = 1
-LITERAL: Final = 2  # start in POOL, length, next node
+LITERAL: Final = 2  # start in `pool`, length, next node
 LEXEME: Final = 3  # lexical state
 SEQUENCE: Final = 4  # first node, second node
-CHOICE: Final = 5  # start in EDGE, number of options
-EXPR: Final = 6  # an expression, its flags (NULLABLE, SHARED); see TARGET
+CHOICE: Final = 5  # start in `edges`, number of options
+EXPR: Final = 6  # an expression, its flags (NULLABLE, SHARED); see `target`
 MARK: Final = 7  # template and argument index: end of a captured text
 OPENED: Final = 8  # frame: after the opening brace
 BEHIND: Final = 9  # frame: after a value
 MEMBER: Final = 10  # frame: before a key
 KEY: Final = 11  # frame, key trie node or -1, text, lexical state, escape
 CAPTURE: Final = 12  # lexical state, text or -1, index of template and argument
-RESUME: Final = 13  # index of template and argument, text or -1; see TARGET
+RESUME: Final = 13  # index of template and argument, text or -1; see `target`
 DOUBT: Final = 14  # only steps byte by byte can decide
 COUNTED: Final = 15  # lexical state, items still needed, still allowed or -1, state between items
-NAMED: Final = 17  # indices of template, its state and a name: rest after the name; see TARGET
+NAMED: Final = 17  # indices of template, its state and a name: rest after the name; see `target`
 FORKED: Final = 18  # a stack, next FORKED or NIL: alternatives below a configuration
 BOUNDED: Final = 16  # as COUNTED, for a pattern; then the state within a character, 0 between two
 GUARDED: Final = 19  # a node, and its guards
 GUARD: Final = 20  # lexical state, level, next GUARD or 0
 AHEAD: Final = 21  # lexical state, level: adds a guard
 STOP: Final = 22  # level: ends its guards
-PLACE: Final = 23  # table, LINES, start in EDGE of states and margins, how many, LINE or 0
+PLACE: Final = 23  # table, LINES, start in `edges` of states and margins, how many, LINE or 0
 SCAN: Final = 24  # table, state, LINES, whether the text must not end here
 TOOK: Final = 25  # table, terminal or IGNORED, LINES; two more fields: see LEXER
 READ_STATE: Final = 26  # table, state, margin, the stack below the lowest state
@@ -653,22 +653,22 @@ SHARED: Final = 2  # it may be entered once for all that follows it in a closure
 ENTRY: Final = 32
 
 # Code for Python:
-NEED_TRIE: Final = -13  # WANT is the index in SEEN_LIST of an exit without a trie
+NEED_TRIE: Final = -13  # `want` is the index in `listing` of an exit without a trie
 # Codes that `entry` serves:
-NEED_LEXER: Final = -14  # WANT is a LEXES node without its TARGET
-NEED_STEP: Final = -15  # WANT is the macro state of a lexer, WANT_BELOW a byte
-NEED_OUTLOOK: Final = -16  # WANT is a macro state of a lexer, WANT_BELOW a trie node
+NEED_LEXER: Final = -14  # `want` is a LEXES node without its `target`
+NEED_STEP: Final = -15  # `want` is the macro state of a lexer, `want_below` a byte
+NEED_OUTLOOK: Final = -16  # `want` is a macro state of a lexer, `want_below` a trie node
 
 V_APART: Final = 5  # verdict: it depends on the LALR states
 
 # Kinds of nodes, with their fields. In a macro state of terminals an IGNORED TOOK also has a node
-# as T_FREE for a text that is accepted there, or 0, and whether it is INSIDE.
+# as `Lalr.free` for a text that is accepted there, or 0, and whether it is INSIDE.
 LEXER: Final = 41  # macro state, table, LINES: terminals that are being lexed
 APART: Final = 42  # a node of such a macro state whose verdict depends on the LALR states
-LEXES: Final = 43  # SETS of terminals, first way, ways * 4 + where, guards, table; see TARGET
+LEXES: Final = 43  # SETS of terminals, first way, ways * 4 + where, guards, table; see `target`
 SETS: Final = 44  # four words of a set, the next SETS or 0
 
-OPTIONS_OF: Final = 1 << 30  # added to WANT of NEED_LEX: the options of a state are missing
+OPTIONS_OF: Final = 1 << 30  # added to `want` of NEED_LEX: the options of a state are missing
 
 # Flag of the lexical state between characters: each character has a one-byte spelling, and
 # intersecting patterns accept all spellings of a text or none.

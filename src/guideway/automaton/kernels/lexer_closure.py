@@ -26,8 +26,7 @@ from guideway.automaton.kernels.state_masks import is_expanded, is_lead
 @inner
 def step_lexer(context: Context, node: int, stack: int, byte: int) -> int:
     """Push the configurations that a LEXER becomes after a byte."""
-    nodes = context.nodes
-    macro = nodes[node].a
+    macro = context.nodes[node].a
     if not is_lead(context.macros[macro].leads, byte):
         return at.OK
     key = ((macro << 9) | byte) + 1
@@ -38,7 +37,7 @@ def step_lexer(context: Context, node: int, stack: int, byte: int) -> int:
     after = context.steps[place].macro
     if after == 0:
         return at.OK
-    return push_lexer(context, after, nodes[node].b, nodes[node].c, stack)
+    return push_lexer(context, after, context.nodes[node].b, context.nodes[node].c, stack)
 
 
 @inner
@@ -65,16 +64,14 @@ def push_lexer(context: Context, macro: int, table: int, lines: int, stack: int)
 @inner
 def leaves_lexer(context: Context, node: int) -> bool:
     """Return True if a node of a macro state of terminals is TOOK or APART."""
-    nodes = context.nodes
-    if nodes[node].kind == at.GUARDED:
-        node = nodes[node].a
-    return nodes[node].kind in (at.TOOK, at.APART)
+    if context.nodes[node].kind == at.GUARDED:
+        node = context.nodes[node].a
+    return context.nodes[node].kind in (at.TOOK, at.APART)
 
 
 @inner
 def bare_node(context: Context, node: int) -> int:
-    nodes = context.nodes
-    return nodes[node].a if nodes[node].kind == at.APART else node
+    return context.nodes[node].a if context.nodes[node].kind == at.APART else node
 
 
 @inner
@@ -164,15 +161,14 @@ def _push_on_took(
 @inner
 def _scan(context: Context, node: int, stack: int) -> int:
     """Push all scanner ways; and the end, where the text may end."""
-    nodes = context.nodes
-    table, state = nodes[node].a, nodes[node].b
-    lines = nodes[node].c
+    table, state = context.nodes[node].a, context.nodes[node].b
+    lines = context.nodes[node].c
     scanner = scanner_of(context, table, state)
     start = scanner.first - 1
     if start < 0:
         context.want = node
         return at.NEED_SCANNER
-    if nodes[node].d == 0:
+    if context.nodes[node].d == 0:
         code = may_end(context, table, stack, lines)
         if code > 0:
             code = push(context, at.NIL, top_of(context, stack).d)
@@ -180,7 +176,7 @@ def _scan(context: Context, node: int, stack: int) -> int:
             return code
     where = at.EVERYWHERE
     if lines != 0:
-        where = at.INSIDE if nodes[lines].a > 0 else at.OUTSIDE
+        where = at.INSIDE if context.nodes[lines].a > 0 else at.OUTSIDE
     return _push_ways(context, table, start, scanner.count * 4 + where, stack, lines)
 
 
@@ -238,9 +234,8 @@ def _lexer(
 @inner
 def _took(context: Context, node: int, stack: int) -> int:
     """Reduce and shift a terminal, and push SCAN."""
-    nodes = context.nodes
-    table, terminal = nodes[node].a, nodes[node].b
-    lines = nodes[node].c
+    table, terminal = context.nodes[node].a, context.nodes[node].b
+    lines = context.nodes[node].c
     if terminal != at.IGNORED:
         if brackets_after(context, table, lines, terminal) < 0:
             return at.OK
@@ -257,9 +252,8 @@ def _took(context: Context, node: int, stack: int) -> int:
 @inner
 def _lined(context: Context, node: int, stack: int) -> int:
     """Shift the newline, INDENT and DEDENT terminals, and push SCAN."""
-    nodes = context.nodes
-    table, lines = nodes[node].a, nodes[node].b
-    columns = nodes[node].c
+    table, lines = context.nodes[node].a, context.nodes[node].b
+    columns = context.nodes[node].c
     stack = stack_behind_line(context, table, stack, lines, columns)
     if stack <= 0:
         return stack
@@ -273,9 +267,8 @@ def _lined(context: Context, node: int, stack: int) -> int:
 @once
 def expand_line(context: Context, node: int, stack: int) -> int:
     """Keep a LINE that reads on; after a newline it may end, with a lookahead if needed."""
-    nodes = context.nodes
-    state, columns = nodes[node].a, nodes[node].b
-    following = nodes[node].c
+    state, columns = context.nodes[node].a, context.nodes[node].b
+    following = context.nodes[node].c
     if not is_expanded(context, state):
         return at.NEED_LEX
     flags = context.lexer_flags[state]
@@ -287,7 +280,7 @@ def expand_line(context: Context, node: int, stack: int) -> int:
         return at.OK
     top = context.stacks[stack] >> 32
     states = context.stacks[stack] & 0xFFFFFFFF
-    table, lines = nodes[top].a, nodes[top].c
+    table, lines = context.nodes[top].a, context.nodes[top].c
     lined = node_of(context, at.LINED, table, lines, columns, 0, 0)
     if lined < 0 or following == 0:
         return push(context, lined, int(states)) if lined >= 0 else lined

@@ -31,15 +31,15 @@ _MOST: Final = 512  # options; a record with more is not split
 
 @inner
 def list_options(context: RegexContext, record: int) -> int:
-    """Push the options of a record, or the record itself, on LIST; return their number."""
-    listed, base, before = context.listed, context.listed.used, context.records.used
+    """Push the options of a record, or the record itself, on `listed`; return their number."""
+    base, before = context.listed.used, context.records.used
     push(context, record)
     place = base
     while place < context.listed.used and context.want == 0:
         if not _split(context, place):
             place += 1
         elif context.listed.used - base > _MOST:
-            listed[base], context.listed.used = record, base + 1
+            context.listed[base], context.listed.used = record, base + 1
             break
     count = context.listed.used - base
     context.effort.used += (context.records.used - before) >> 3  # in units of one derivation
@@ -48,7 +48,7 @@ def list_options(context: RegexContext, record: int) -> int:
 
 @inner
 def _split(context: RegexContext, place: int) -> bool:
-    """Replace a record on LIST with its options; False if it has none."""
+    """Replace a record on `listed` with its options; False if it has none."""
     record = context.listed[place]
     base = context.listed.used
     push(context, record * 2)
@@ -63,12 +63,11 @@ def _split(context: RegexContext, place: int) -> bool:
 
 @once
 def _find(context: RegexContext, base: int) -> bool:
-    """Find the first alternative from the record at `base`; LIST has the path, node * 2 + side."""
-    listed = context.listed
-    if context.records[listed[base] >> 1].kind not in (at.CONCAT, at.AND):
+    """Find the first alternative below the record at `base`; `listed` has node * 2 + side."""
+    if context.records[context.listed[base] >> 1].kind not in (at.CONCAT, at.AND):
         return False
     while context.listed.used > base and context.want == 0:
-        entry = listed[context.listed.used - 1]
+        entry = context.listed[context.listed.used - 1]
         kind = context.records[entry >> 1].kind
         child = operand_of(context, entry >> 1, entry & 1)
         below = context.records[child].kind
@@ -79,17 +78,17 @@ def _find(context: RegexContext, base: int) -> bool:
         ):
             push(context, child * 2)
         else:
-            while context.listed.used > base and listed[context.listed.used - 1] & 1:
+            while context.listed.used > base and context.listed[context.listed.used - 1] & 1:
                 context.listed.used -= 1
             if context.listed.used > base:
-                listed[context.listed.used - 1] += 1
+                context.listed[context.listed.used - 1] += 1
     return False
 
 
 @once
 def _push_rebuilt(context: RegexContext, base: int, end: int) -> None:
     """Push the record at `base` once for each option at the end of the path."""
-    listed, parts = context.listed, context.parts
+    listed = context.listed
     found = listed[end - 1] >> 1
     last = end
     if context.records[found].kind == at.ALT:  # the record itself
@@ -98,7 +97,7 @@ def _push_rebuilt(context: RegexContext, base: int, end: int) -> None:
         found = operand_of(context, found, listed[end - 1] & 1)
     first = context.records[found].a
     for index in range(first, first + context.records[found].b):
-        made = parts[index]
+        made = context.parts[index]
         for step in range(last - 1, base - 1, -1):
             node, side = listed[step] >> 1, listed[step] & 1
             if context.records[node].kind == at.AND:
@@ -163,7 +162,7 @@ _SPLITTING: Final = 0x5555 << 14  # if it is begun the first, third, ... time: `
 def explore(context: RegexContext, what: int, start: int) -> int:
     """EXPAND state `start`, or decide IS_CODE, IS_ALIVE, IS_OPEN or IS_SMALL of record `start`.
 
-    LIST has the queue of records, from `place` on. A search runs before a record is done, if
+    `listed` has the queue of records, from `place` on. A search runs before a record is done, if
     needed; its heap is after the queue.
     """
     context.generation += 1
@@ -209,7 +208,7 @@ def explore(context: RegexContext, what: int, start: int) -> int:
 
 @inner
 def expand_wanted(context: Context) -> bool:
-    """Expand the state in WANT, under the lexer DFA's lock; False if Python has to."""
+    """Expand the state in `want`, under the lexer DFA's lock; False if Python has to."""
     if not exists(context.regexes):
         return False
     state, regexes = context.want, context.regexes[0]
@@ -229,9 +228,9 @@ def expand_wanted(context: Context) -> bool:
 @inner
 def _unknown(context: RegexContext, record: int) -> int:
     """The record to search first; 0 if liveness after each arc is known; negative: only a part."""
-    lines, listed, base = context.lines, context.listed, context.listed.used
+    listed, base = context.listed, context.listed.used
     for index in range(context.records[record].arcs_at, context.records[record].arcs_end):
-        push(context, lines[index] & 0xFFFFFFFF)
+        push(context, context.lines[index] & 0xFFFFFFFF)
         while context.listed.used > base and context.want == 0:
             part = listed[context.listed.used - 1]
             if context.records[part].about & (at.SURE | at.ALIVE | at.DEAD):
@@ -258,11 +257,11 @@ def _unknown(context: RegexContext, record: int) -> int:
 def _deciding(context: RegexContext, record: int) -> int:
     """The part that decides whether a record is alive; 0 if decided now."""
     kind, a = context.records[record].kind, context.records[record].a
-    parts, verdict = context.parts, 0
+    verdict = 0
     for index in range(
         context.records[record].b if kind == at.ALT else 2 if kind == at.CONCAT else 1
     ):
-        part = parts[a + index] if kind == at.ALT else operand_of(context, record, index)
+        part = context.parts[a + index] if kind == at.ALT else operand_of(context, record, index)
         about = context.records[part].about
         if about & (at.SURE | at.ALIVE | at.DEAD) == 0:
             return part
@@ -281,9 +280,9 @@ def _look_on(
 
     `split` into options: 2^24 sets of `a.{12}b` & `c.{12}d` took too long, their 169 pairs 20 ms.
     """
-    lines, generation, found = context.lines, context.generation, 0
+    generation, found = context.generation, 0
     for index in range(context.records[record].arcs_at, context.records[record].arcs_end):
-        after = lines[index] & 0xFFFFFFFF
+        after = context.lines[index] & 0xFFFFFFFF
         about = context.records[after].about
         if context.records[after].mark == generation or about & at.DEAD:
             continue
@@ -308,14 +307,13 @@ def _look_on(
 def _put_options(context: RegexContext, heap: int, after: int, last: int) -> tuple[int, int]:
     """Push the options of a record on the heap; return a live one or 0, and the last visited."""
     base = context.listed.used
-    listed = context.listed
     generation = context.generation
     end = base + list_options(context, after)
     context.listed.used = base
     if context.want:
         return 0, last
     for index in range(base, end):
-        option = listed[index]  # the heap overwrites what has been read
+        option = context.listed[index]  # the heap overwrites what has been read
         about = context.records[option].about
         if about & at.DEAD or (context.records[option].mark == generation and option != after):
             continue
@@ -349,7 +347,7 @@ def _conclude(context: RegexContext, found: int, last: int) -> None:
 @inner
 def _expand(context: RegexContext, record: int) -> None:
     """Make the row of a record's state; written at once, as other threads may read it."""
-    state, flags = state_of(context, record), context.flags
+    state = state_of(context, record)
     base = context.listed.used
     for _ in range(256):
         push(context, DEAD_END)
@@ -359,36 +357,31 @@ def _expand(context: RegexContext, record: int) -> None:
     if context.want:
         return
     context.listed.used = base
-    first = context.leads
     rows = context.transitions
-    listed = context.listed
-    first[state].words[0], first[state].words[1] = a, b
-    first[state].words[2], first[state].words[3] = c, d
+    context.leads[state].words[0], context.leads[state].words[1] = a, b
+    context.leads[state].words[2], context.leads[state].words[3] = c, d
     fence()
     for byte in range(256):
-        rows[state].after[byte] = listed[base + byte]
+        rows[state].after[byte] = context.listed[base + byte]
     fence()
-    flags[state] |= EXPANDED | (GOES_ON if a | b | c | d else 0)
+    context.flags[state] |= EXPANDED | (GOES_ON if a | b | c | d else 0)
 
 
 @once
 def _lead_on(context: RegexContext, record: int, base: int) -> tuple[int, int, int, int]:
     """Write the state after each byte to the 256 numbers at `base`; return those bytes as a set."""
-    lines = context.lines
-    sets = context.sets
-    listed = context.listed
     a, b, c, d = 0, 0, 0, 0
     for index in range(context.records[record].arcs_at, context.records[record].arcs_end):
-        after = lines[index] & 0xFFFFFFFF
+        after = context.lines[index] & 0xFFFFFFFF
         if context.records[after].about & at.DEAD:
             continue
-        target, members = state_of(context, after), sets[lines[index] >> 32]
+        target, members = state_of(context, after), context.sets[context.lines[index] >> 32]
         a, b = a | members.words[0], b | members.words[1]
         c, d = c | members.words[2], d | members.words[3]
         for word in range(4):
             rest = members.words[word]
             while rest:
-                listed[base + word * 64 + lowest_bit(rest)] = target
+                context.listed[base + word * 64 + lowest_bit(rest)] = target
                 rest &= rest - 1
     return a, b, c, d
 
@@ -417,9 +410,8 @@ def _is_no_code(context: RegexContext, record: int, item: int) -> bool:
 @inner
 def _goes_on(context: RegexContext, record: int) -> bool:
     """Return True if an arc leads to a live record; liveness must be known."""
-    lines = context.lines
     for index in range(context.records[record].arcs_at, context.records[record].arcs_end):
-        if context.records[lines[index] & 0xFFFFFFFF].about & at.DEAD == 0:
+        if context.records[context.lines[index] & 0xFFFFFFFF].about & at.DEAD == 0:
             return True
     return False
 
@@ -427,9 +419,9 @@ def _goes_on(context: RegexContext, record: int) -> bool:
 @once
 def _queue_all_after(context: RegexContext, record: int, turn: int, what: int) -> None:
     """Queue the successors; for IS_SMALL only those by printable ASCII."""
-    lines, sets = context.lines, context.sets
+    lines = context.lines
     for index in range(context.records[record].arcs_at, context.records[record].arcs_end):
-        members = sets[lines[index] >> 32]
+        members = context.sets[lines[index] >> 32]
         plain = (members.words[0] & _PLAIN_LOW) | (members.words[1] & _PLAIN_HIGH)
         if what != at.IS_SMALL or plain != 0:
             _queue(context, lines[index] & 0xFFFFFFFF, turn)

@@ -46,8 +46,8 @@ def verdict_of(context: Context, node: int, stack: int) -> int:
 def freely(context: Context, node: int, stack: int) -> int:
     """The verdict of a configuration on TOOK, V_UNKNOWN if there is none, or a code.
 
-    If every stack has a text to the end after T_FREE, only the nodes above TOOK matter, so no stack
-    is judged by itself.
+    If every stack has a text to the end after `Lalr.free`, only the nodes above TOOK matter, so no
+    stack is judged by itself.
     """
     nodes, pairs, place = context.nodes, context.stacks, stack
     if _is_taken(context, node):
@@ -87,11 +87,10 @@ def _is_taken(context: Context, node: int) -> bool:
 @inner
 def _taken_verdict(context: Context, node: int) -> int:
     """The verdict of TOOK on any states: alive if the guards accept what may always follow."""
-    nodes = context.nodes
-    if nodes[node].kind == at.TOOK:
+    if context.nodes[node].kind == at.TOOK:
         return at.V_ALIVE
-    took, guards = nodes[node].a, nodes[node].b
-    table, word = nodes[took].a, nodes[took].d
+    took, guards = context.nodes[node].a, context.nodes[node].b
+    table, word = context.nodes[took].a, context.nodes[took].d
     behind = node_of(context, at.GUARDED, lalr_of(context, table).free, guards, 0, 0, 0)
     verdict = verdict_of(context, behind, 0) if behind >= 0 else behind
     if verdict in (at.V_DEAD, at.V_DOUBT) and word != 0:
@@ -103,13 +102,12 @@ def _taken_verdict(context: Context, node: int) -> int:
 @inner
 def _lexed_verdict(context: Context, node: int, stack: int, above: int, took: int) -> int:
     """The verdict of a lexer's configuration, on any states that accept its terminal."""
-    nodes = context.nodes
-    lalr = lalr_of(context, nodes[took].a)
+    lalr = lalr_of(context, context.nodes[took].a)
     for kind in range(3):
-        free = nodes[took].d
+        free = context.nodes[took].d
         if kind != 1:
             free = lalr.free if kind == 0 else lalr.line
-        if free == 0 or (kind == 2 and nodes[took].e == 0):
+        if free == 0 or (kind == 2 and context.nodes[took].e == 0):
             continue
         judged = put_on_free(context, stack, above, free)
         verdict = verdict_of(context, node, judged) if judged > 0 else judged
@@ -210,13 +208,12 @@ def _before_words(context: Context, node: int, stack: int, above: int, took: int
 @inner
 def _line_may_follow(context: Context, took: int, states: int) -> int:
     """Return 1 if a newline with some line may follow the terminal, else 0."""
-    nodes = context.nodes
     behind, lines = stack_behind(context, took, states), lines_behind(context, took)
     if behind <= 0 or lines < 0:
         return min(behind, lines)
-    if nodes[lines].a > 0:
+    if context.nodes[lines].a > 0:
         return 1
-    return some_line_fits(context, nodes[took].a, behind, lines, False)
+    return some_line_fits(context, context.nodes[took].a, behind, lines, False)
 
 
 @inner
@@ -322,7 +319,7 @@ ASKING: Final = 1
 
 @inner
 def judge_found(context: Context) -> int:
-    """Set the verdicts of the closure's configurations; ASKING if those of ASKED are missing."""
+    """Set the verdicts of the closure; ASKING if those of `work.asked` are missing."""
     found, marks = context.work.configs, context.work.verdicts
     asked = context.work.asked
     context.asked_count = context.asked_at = 0

@@ -32,7 +32,7 @@ _ABOVE: Final = 4  # greatest number of nodes above a node after which every sta
 
 @once
 def judge_asked(context: Context) -> int:
-    """Find the verdicts of ASKED; requests to Python are collected (one by one: 3.4 s a mask)."""
+    """Find the verdicts of `work.asked`; requests are collected (one by one: 3.4 s a mask)."""
     asked, verdicts = context.work.asked, context.verdicts
     while context.asked_at < context.asked_count:
         place = asked[context.asked_at]
@@ -68,10 +68,10 @@ def put_off(context: Context) -> bool:
 
 @inner
 def judge_put_off(context: Context) -> int:
-    """Request all noted verdicts: NEED_JUDGE with WANT one of them; OK if there are none."""
+    """Request all noted verdicts: NEED_JUDGE with `want` one of them; OK if there are none."""
     if context.put_off_count == 0:
         return at.OK
-    context.want = context.put_off[0]  # others may have changed WANT meanwhile
+    context.want = context.put_off[0]  # others may have changed `want` meanwhile
     return at.NEED_JUDGE
 
 
@@ -121,7 +121,7 @@ def _look_at(context: Context, place: int, root: int) -> int:
 
 @inner
 def _is_searched(context: Context, place: int) -> bool:
-    """Return True if Python cannot judge a place: guarded, before T_FREE, or before the end."""
+    """Return True if only a search can judge a place: guarded, before `Lalr.free` or the end."""
     if _is_guarded(context, place):
         return True
     nodes, pairs = context.nodes, context.stacks
@@ -190,8 +190,7 @@ def _read_on(context: Context, place: int) -> int:
         begin(context)
         code = close(context, node, stack)
         return _note(context, place) if code == at.OK else code
-    nodes = context.nodes
-    if context.judge_byte == 0 and nodes[nodes[node].a].kind == at.KEY:
+    if context.judge_byte == 0 and context.nodes[context.nodes[node].a].kind == at.KEY:
         code = _closed_key(context, node, stack)
         if code != at.OK:
             return code
@@ -481,5 +480,4 @@ def read_one(context: Context, macro: int, token: int) -> int:
         if context.macros[macro].unsure != 0:
             break
     context.after_text = read
-    macros = context.macros
-    return macro * 4 + 2 * macros[macro].accepts + macros[macro].unsure
+    return macro * 4 + 2 * context.macros[macro].accepts + context.macros[macro].unsure

@@ -23,10 +23,10 @@ def may_come(context: Context, frame: int, rank: int) -> bool:
 @inner
 def any_may_come(context: Context, frame: int, low: int, high: int) -> bool:
     """Return True if one of the names [low, high) may come next."""
-    bits, place = context.bits, context.frames[frame].bits
+    place = context.frames[frame].bits
     rank = low
     while rank < high:
-        word = bits[place + (rank >> 6)] >> np.uint64(rank & 63)
+        word = context.bits[place + (rank >> 6)] >> np.uint64(rank & 63)
         ahead = min(64 - (rank & 63), high - rank)
         if ahead < 64:
             word &= (np.uint64(1) << np.uint64(ahead)) - np.uint64(1)
@@ -78,9 +78,8 @@ def _clear_bits(context: Context, thing: int) -> int:
     words, fresh = context.objects[thing].words, context.bits.used
     if fresh + words > context.bits.room:
         return full(context, at.BITS)
-    bits = context.bits
     for word in range(words):
-        bits[fresh + word] = np.uint64(0)
+        context.bits[fresh + word] = np.uint64(0)
     return 0
 
 
@@ -147,29 +146,27 @@ def frame_after_name(context: Context, frame: int, rank: int) -> int:
 
 @inner
 def has_extra(context: Context, extras: int, text: int) -> bool:
-    pairs = context.extras
     while extras != 0:
-        if pairs[extras] >> 32 == text:
+        if context.extras[extras] >> 32 == text:
             return True
-        extras = pairs[extras] & 0xFFFFFFFF
+        extras = context.extras[extras] & 0xFFFFFFFF
     return False
 
 
 @inner
 def _with_extra(context: Context, extras: int, text: int) -> int:
     """The set with one more text, in ascending order."""
-    pairs = context.extras
     rest, smaller = extras, 0
-    while rest != 0 and pairs[rest] >> 32 < text:
-        rest, smaller = pairs[rest] & 0xFFFFFFFF, smaller + 1
+    while rest != 0 and context.extras[rest] >> 32 < text:
+        rest, smaller = context.extras[rest] & 0xFFFFFFFF, smaller + 1
     made = extras_of(context, text, rest)
     for left in range(smaller, 0, -1):
         if made < 0:
             return made
         rest = extras
         for _ in range(left - 1):
-            rest = pairs[rest] & 0xFFFFFFFF
-        made = extras_of(context, pairs[rest] >> 32, made)
+            rest = context.extras[rest] & 0xFFFFFFFF
+        made = extras_of(context, context.extras[rest] >> 32, made)
     return made
 
 
@@ -217,9 +214,8 @@ def key_child(context: Context, node: int, byte: int) -> int:
 @inner
 def key_ends(context: Context, thing: int, node: int) -> int:
     """The rank of the name that ends at a key trie node, -1 if none."""
-    keys = context.key_nodes
-    rank, depth = keys[node].low, keys[node].depth
-    if rank < keys[node].high and name_of(context, thing, rank).length == depth:
+    rank, depth = context.key_nodes[node].low, context.key_nodes[node].depth
+    if rank < context.key_nodes[node].high and name_of(context, thing, rank).length == depth:
         return rank
     return -1
 
@@ -254,13 +250,12 @@ def build_keys(context: Context, thing: int, free: int) -> int:
 
 @inner
 def rehash_frames(context: Context) -> None:
-    frames = context.frames
-    for number in range(frames.used):
-        one = frames[number]
+    for number in range(context.frames.used):
+        one = context.frames[number]
         code = mixed(mixed(mixed(one.thing, one.position), one.extras), one.missing)
         for word in range(context.objects[one.thing].words):
             code = mixed(code, int(np.int64(context.bits[one.bits + word])))
-        add_hash(frames.hashes, frames.room, code, number + 1)
+        add_hash(context.frames.hashes, context.frames.room, code, number + 1)
 
 
 IN_DOUBT = 2
@@ -390,8 +385,7 @@ def _can_come(context: Context, frame: int, node: int, escape: int) -> bool:
         return False
     if escape != 0:
         return _can_escape(context, frame, node, escape)
-    keys = context.key_nodes
-    return any_may_come(context, frame, keys[node].low, keys[node].high)
+    return any_may_come(context, frame, context.key_nodes[node].low, context.key_nodes[node].high)
 
 
 @inner
@@ -414,7 +408,7 @@ def key_after(context: Context, key: int, byte: int) -> int:
 
 @inner
 def key_step(context: Context, frame: int, byte: int, texts: int) -> int:
-    """Read a byte of the key in KEY_TRIE, ...: 1, 0 if no key matches, IN_DOUBT or a code."""
+    """Read a byte of the key in `key.trie`, ...: 1, 0 if no key matches, IN_DOUBT or a code."""
     node = context.key.trie
     text = context.key.text
     escape = context.key.escape
@@ -533,15 +527,14 @@ def may_end(context: Context, state: int) -> int:
 @inner
 def is_prefix(context: Context, text: int, whole: int) -> bool:
     """Return True if `whole` begins with `text`; later texts have greater numbers."""
-    texts = context.texts
     while whole > text:
-        whole = texts[whole] >> 32
+        whole = context.texts[whole] >> 32
     return whole == text
 
 
 @inner
 def is_special(context: Context, frame: int) -> bool:
-    """Return True if the key in KEY_TRIE and KEY_TEXT may become a declared or a repeated name."""
+    """Return True if `context.key` may become a declared or a repeated name."""
     if context.key.trie >= 0:
         return True
     pairs, extras = context.extras, context.frames[frame].extras

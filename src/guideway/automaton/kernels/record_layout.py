@@ -77,7 +77,7 @@ class RegexContext(Record):
 TABLES: Final = ("records", "sets", "parts", "lines", "listed", "states", "effort", "bodies")
 RECORDS, SETS, PARTS, LINES, LISTED, STATES, EFFORT, BODIES = range(len(TABLES))
 
-LEAST: Final = 21  # bit of GUESS where a lower bound of the bytes of a text begins
+LEAST: Final = 21  # bit of `guess` where a lower bound of the bytes of a text begins
 MOST_OF: Final = 42  # and an upper bound of its UTF-8 lead bytes; both at most FARTHEST
 FARTHEST: Final = 1 << 20
 
@@ -87,7 +87,7 @@ EPSILON_KIND: Final = 1
 NOT: Final = 2  # record
 BYTES: Final = 3  # set
 CONCAT: Final = 4  # head, tail
-ALT: Final = 5  # start in PART, number of options
+ALT: Final = 5  # start in `parts`, number of options
 REPEAT: Final = 6  # record, low, high or -1
 AND: Final = 7  # two records, ascending
 RULE: Final = 8  # number of the rule, whether it surely has a text, record of its body + 1
@@ -96,7 +96,7 @@ EMPTY: Final = 0
 EPSILON: Final = 1
 ANYTHING: Final = 2
 
-# Flags of ABOUT.
+# Flags of `about`.
 NULLABLE: Final = 1
 SURE: Final = 2  # it obviously has a text
 ALIVE: Final = 4  # a text was found

@@ -11,7 +11,7 @@ from guideway.automaton.kernels.record_layout import RegexContext
 
 @inner
 def lacking(context: RegexContext, what: int) -> int:
-    """Set WANT; return 0."""
+    """Set `want`; return 0."""
     context.want = what + 1
     return 0
 
@@ -95,7 +95,7 @@ def record_of(context: RegexContext, kind: int, a: int, b: int, c: int) -> int:
 
 @inner
 def union_of(context: RegexContext, first: int) -> int:
-    """The union of the records from `first` on in LIST, sorted; pops them."""
+    """The union of the records from `first` on in `listed`, sorted; pops them."""
     listed, end = context.listed, context.listed.used
     context.listed.used = first
     if _ends_anyway(context, first, end):
@@ -111,11 +111,11 @@ def union_of(context: RegexContext, first: int) -> int:
         if _is_union(context, table[place], code, first, end - first):
             return table[place]
         place = (place + 1) & last
-    parts, begin = context.parts, context.parts.used
+    begin = context.parts.used
     if begin + end - first > context.parts.room:
         return lacking(context, at.PARTS)
     for index in range(first, end):
-        parts[begin + index - first] = listed[index]
+        context.parts[begin + index - first] = listed[index]
     made = _new(context, place, code, at.ALT, begin, end - first, 0)
     if made:
         context.parts.used = begin + end - first
@@ -125,11 +125,10 @@ def union_of(context: RegexContext, first: int) -> int:
 @once
 def _ends_anyway(context: RegexContext, first: int, end: int) -> bool:
     """Return True if the list begins with ε and another option is nullable."""
-    listed = context.listed
-    if first == end or listed[first] != at.EPSILON:
+    if first == end or context.listed[first] != at.EPSILON:
         return False
     for index in range(first + 1, end):
-        if context.records[listed[index]].about & at.NULLABLE:
+        if context.records[context.listed[index]].about & at.NULLABLE:
             return True
     return False
 
@@ -360,16 +359,15 @@ def _holds(context: RegexContext, outer: int, inside: int) -> bool:
 @once
 def _has_all(context: RegexContext, outer: int, inside: int) -> bool:
     """Return True if the options of `inside` are among those of `outer`; both are sorted."""
-    parts = context.parts
     place = context.records[outer].a
     end = place + context.records[outer].b
     nested = context.records[inside].kind == at.ALT
     start = context.records[inside].a
     for index in range(context.records[inside].b if nested else 1):
-        wanted = parts[start + index] if nested else inside
-        while place < end and parts[place] < wanted:
+        wanted = context.parts[start + index] if nested else inside
+        while place < end and context.parts[place] < wanted:
             place += 1
-        if place == end or parts[place] != wanted:
+        if place == end or context.parts[place] != wanted:
             return False
     return True
 
@@ -377,9 +375,9 @@ def _has_all(context: RegexContext, outer: int, inside: int) -> bool:
 @once
 def _option_like(context: RegexContext, outer: int, head: int) -> int:
     """An option of `outer` that is a concatenation with this head; 0 if none."""
-    parts, first = context.parts, context.records[outer].a
+    first = context.records[outer].a
     for index in range(first, first + context.records[outer].b):
-        option = parts[index]
+        option = context.parts[index]
         if context.records[option].kind == at.CONCAT and context.records[option].a == head:
             return option
     return 0
@@ -423,9 +421,9 @@ def drop_superfluous(context: RegexContext, first: int) -> None:
 @once
 def _are_alike(context: RegexContext, first: int) -> bool:
     """Return True if two of the shapes from `first` on are equal."""
-    listed, end = context.listed, context.listed.used
+    end = context.listed.used
     for index in range(first, end):
-        push(context, listed[index])
+        push(context, context.listed[index])
     found = context.want == 0
     if found:
         sort_list(context, end)
@@ -520,20 +518,19 @@ def _may_be_passed(context: RegexContext, record: int) -> bool:
 @inner
 def nearest(context: RegexContext, base: int) -> int:
     """Pop the low half of the least number of the heap from `base` on."""
-    heap = context.listed
-    least = heap[base] & 0xFFFFFFFF
+    least = context.listed[base] & 0xFFFFFFFF
     context.listed.used -= 1
     count = context.listed.used - base
-    value, place = heap[context.listed.used], 0
+    value, place = context.listed[context.listed.used], 0
     while 2 * place + 1 < count:
         child = 2 * place + 1
-        if child + 1 < count and heap[base + child + 1] < heap[base + child]:
+        if child + 1 < count and context.listed[base + child + 1] < context.listed[base + child]:
             child += 1
-        if heap[base + child] >= value:
+        if context.listed[base + child] >= value:
             break
-        heap[base + place] = heap[base + child]
+        context.listed[base + place] = context.listed[base + child]
         place = child
-    heap[base + place] = value
+    context.listed[base + place] = value
     return least
 
 

@@ -19,11 +19,10 @@ def under_guards(context: Context, node: int) -> int:
 
 @inner
 def with_guard(context: Context, guards: int, state: int, level: int) -> int:
-    nodes = context.nodes
     rest, before = guards, 0
     while rest != 0 and _is_before(context, rest, state, level):
-        rest, before = nodes[rest].c, before + 1
-    if rest != 0 and nodes[rest].a == state and nodes[rest].b == level:
+        rest, before = context.nodes[rest].c, before + 1
+    if rest != 0 and context.nodes[rest].a == state and context.nodes[rest].b == level:
         return guards
     made = node_of(context, at.GUARD, state, level, rest, 0, 0)
     for left in range(before, 0, -1):
@@ -31,17 +30,16 @@ def with_guard(context: Context, guards: int, state: int, level: int) -> int:
             return made
         one = guards
         for _ in range(left - 1):
-            one = nodes[one].c
-        made = node_of(context, at.GUARD, nodes[one].a, nodes[one].b, made, 0, 0)
+            one = context.nodes[one].c
+        made = node_of(context, at.GUARD, context.nodes[one].a, context.nodes[one].b, made, 0, 0)
     return made
 
 
 @inner
 def _is_before(context: Context, guard: int, state: int, level: int) -> bool:
-    nodes = context.nodes
-    if nodes[guard].b != level:
-        return nodes[guard].b < level
-    return nodes[guard].a < state
+    if context.nodes[guard].b != level:
+        return context.nodes[guard].b < level
+    return context.nodes[guard].a < state
 
 
 @inner
@@ -132,11 +130,10 @@ MANY: Final = 256  # configurations from which a closure shares entries
 @inner
 def is_shared(context: Context, node: int) -> bool:
     """Return True if a node is to be expanded once for all stacks."""
-    nodes = context.nodes
     return (
         context.work.used >= MANY
-        and nodes[node].kind == at.EXPR
-        and nodes[node].b & at.SHARED != 0
+        and context.nodes[node].kind == at.EXPR
+        and context.nodes[node].b & at.SHARED != 0
         and context.any_lalr == 0
     )
 
@@ -182,22 +179,21 @@ def _stack_on(context: Context, node: int, stack: int) -> int:
 @inner
 def leave_entry(context: Context, entry: int) -> int:
     """Pop the node above an entry; a bare entry ends here."""
-    nodes = context.nodes
-    below = nodes[entry].b
+    below = context.nodes[entry].b
     if below == 0:
         return at.OK
     stack = stack_of(context, below, 0)
-    return push(context, nodes[entry].a, stack) if stack >= 0 else stack
+    return push(context, context.nodes[entry].a, stack) if stack >= 0 else stack
 
 
 @inner
 def replace_entries(context: Context) -> int:
     """Replace the entries in the closure's configurations with forks; OK, or FULL."""
     found, listed = context.work.configs, context.work.entered
-    targets, count = context.nodes, context.entries
+    count = context.entries
     sort(listed, 0, count)
     for index in range(count):
-        targets[listed[index] >> 32].target = 0
+        context.nodes[listed[index] >> 32].target = 0
     index = 0
     while index < count:
         code = _settle(context, listed[index] >> 32, count)
@@ -238,12 +234,11 @@ def _first(context: Context, entry: int, count: int) -> int:
 @inner
 def _base(context: Context, stack: int) -> int:
     """The entry at the bottom of a stack; 0 if none."""
-    nodes = context.nodes
     entry = context.stacks[stack] >> 32
-    if stack == 0 or nodes[entry].kind != at.ENTRY:
+    if stack == 0 or context.nodes[entry].kind != at.ENTRY:
         return 0
-    while nodes[entry].b != 0:
-        entry = nodes[entry].b
+    while context.nodes[entry].b != 0:
+        entry = context.nodes[entry].b
     return entry
 
 
@@ -297,17 +292,15 @@ def _replaced(context: Context, stack: int) -> int:
     base = _base(context, stack)
     if base == 0:
         return stack
-    nodes = context.nodes
-    pairs = context.stacks
     work = context.work.configs
-    entry = pairs[stack] >> 32
+    entry = context.stacks[stack] >> 32
     room = 2 * context.work.room
     top = context.work.room
     while entry != base:
         if top == room:
             return full(context, at.WORK)
-        work[top] = nodes[entry].a
-        entry, top = nodes[entry].b, top + 1
+        work[top] = context.nodes[entry].a
+        entry, top = context.nodes[entry].b, top + 1
     stack = context.nodes[base].target - 1
     while top > context.work.room and stack >= 0:
         top -= 1

@@ -24,7 +24,7 @@ ALL: Final = 4  # they include all non-ASCII characters
 
 @inner
 def is_expanded(context: Context, state: int) -> bool:
-    """Return True if a state has its row; expands it if allowed, else sets WANT."""
+    """Return True if a state has its row; expands it if allowed, else sets `want`."""
     if context.lexer_flags[state] & at.EXPANDED:
         return True
     context.want = state
@@ -241,15 +241,14 @@ def leads_back(context: Context, node: int, state: int) -> int:
     """Return 1 if all below a node leads from a state back to it; 0 if not or not checked."""
     if context.trie_ends[node] - node < SMALL:
         return 0
-    loops = context.loops
     if context.loop_flags[state] == 0:
         code = find_loops(context, state)
         if code < 0:
             return code
     holds, part = context.subtree_bytes, context.subtree_flags[node]
     if (
-        holds[node].words[0] & ~loops[state].words[0] != 0
-        or holds[node].words[1] & ~loops[state].words[1] != 0
+        holds[node].words[0] & ~context.loops[state].words[0] != 0
+        or holds[node].words[1] & ~context.loops[state].words[1] != 0
     ):
         return 0
     others = all_else_loop(context.loop_flags[state])
@@ -296,13 +295,13 @@ def take_state_mask(
 
     Tokens are in trie order, so the tokens that do not stay are written as ranges, `holes`. An exit
     is the trie node of the first byte outside, if that byte is in `leads`. Nodes below which tokens
-    are unsure are written from the end of `exits` backwards. BEGUN has the numbers of holes, exits
-    and unsure nodes. If at most FEW tokens stay, or below another node than the root, they are
-    listed after the holes.
+    are unsure are written from the end of `exits` backwards. `begun` has the numbers of holes,
+    exits and unsure nodes. If at most `few` tokens stay, or below another node than the root, they
+    are listed after the holes.
 
     Returns tokens << 32 | exits, counting entries without room too (for holes: one token too many),
     or a code; at least MANY_EXITS if not all exits were listed, which happens only if all bytes are
-    in `leads`. After a code it resumes at CURSOR with the numbers in BEGUN.
+    in `leads`. After a code it resumes at `cursor` with the numbers in `begun`.
     """
     rows, flags = context.transitions, context.lexer_flags
     depths = context.trie_depths
@@ -364,9 +363,8 @@ def _leave_at(
 @once
 def _note_hole(context: Context, holes: WholeInts, count: int, node: int) -> int:
     """Add the tokens of a subtree to the holes; return the number of holes."""
-    starts = context.trie_at
-    begin = starts[node]
-    end = starts[context.trie_ends[node]]
+    begin = context.trie_at[node]
+    end = context.trie_at[context.trie_ends[node]]
     place = 2 * count
     if 0 < place <= len(holes) and holes[place - 1] == begin:
         holes[place - 1] = end
@@ -379,10 +377,10 @@ def _note_hole(context: Context, holes: WholeInts, count: int, node: int) -> int
 @once
 def _count_inside(context: Context, below: int, holes: WholeInts, count: int) -> int:
     """The number of tokens that stay; too large if the holes had no room."""
-    starts, ends = context.trie_at, context.trie_ends
+    starts = context.trie_at
     if 2 * count > len(holes):
         return len(holes) + 1
-    found = starts[ends[below]] - starts[below + 1]
+    found = starts[context.trie_ends[below]] - starts[below + 1]
     for index in range(count):
         found -= holes[2 * index + 1] - holes[2 * index]
     return found
@@ -450,8 +448,8 @@ def _exits_outside(
 def count_rows(context: Context, between: int, items: WholeInts, exits: WholeInts) -> int:
     """Count the items that each token begins, from between two items; -1 if it is rejected.
 
-    Lists exits with the items before each; returns their number or a code. Resumes at CURSOR, exits
-    so far << 32 | trie node; BEGUN has the items at each depth.
+    Lists exits with the items before each; returns their number or a code. Resumes at `cursor`,
+    exits so far << 32 | trie node; `begun` has the items at each depth.
     """
     rows = context.transitions
     depths = context.trie_depths

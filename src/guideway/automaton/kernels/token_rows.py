@@ -46,7 +46,6 @@ def walk(context: Context, row: Words, first: int, last: int, macro: int) -> int
     depths, bytes_ = context.trie_depths, context.trie_bytes
     ends = context.trie_ends
     macros = context.walk
-    starts = context.macros
     if first < last:
         macros[depths[first] - 1] = macro
     node = first
@@ -57,7 +56,7 @@ def walk(context: Context, row: Words, first: int, last: int, macro: int) -> int
             return after
         if after <= 0:
             node = ends[node]
-        elif starts[after].unsure != 0:
+        elif context.macros[after].unsure != 0:
             note_unsure(context, node, ends[node])
             node = ends[node]
         else:
@@ -72,14 +71,13 @@ def walk_below(context: Context, row: Words, below: int, macro: int) -> int:
     """Set the tokens below a trie node that `macro` reads."""
     roots = context.trie_roots
     ends = context.trie_ends
-    first = context.macros
     if below > 0:
         if context.macros[macro].unsure != 0:
             note_unsure(context, below + 1, ends[below])
         return walk(context, row, below + 1, ends[below], macro)
     for byte in range(256):
         node = roots[byte]
-        if node >= 0 and is_lead(first[macro].leads, byte):
+        if node >= 0 and is_lead(context.macros[macro].leads, byte):
             code = walk(context, row, node, ends[node], macro)
             if code < 0 and (code != at.NEED_JUDGE or context.put_off_count == at.MOST_PUT_OFF):
                 return code
@@ -155,14 +153,13 @@ def _read_pair(context: Context, place: int, between: int) -> int:
 @once
 def bounded_walk(context: Context, row: Words, below: int, node: int, macro: int) -> int:
     """Set the tokens of a BOUNDED node below a trie node; after its end, those of `macro`."""
-    nodes = context.nodes
     pairs = context.bound_walk
     ends = context.trie_ends
     depths = context.trie_depths
-    low, between = nodes[node].b, nodes[node].d
-    inside = nodes[node].e
+    low, between = context.nodes[node].b, context.nodes[node].d
+    inside = context.nodes[node].e
     pair = pairs[depths[below]]
-    pair.state, pair.inside = nodes[node].a, between if inside == 0 else inside
+    pair.state, pair.inside = context.nodes[node].a, between if inside == 0 else inside
     pair.count = 0
     context.last_state = 0
     place, last = below + 1, ends[below]
@@ -218,8 +215,8 @@ def _has_room(context: Context, depth: int, node: int) -> int:
 @inner
 def _has_room_below(context: Context, place: int, node: int) -> int:
     """WHOLE if all below a trie node leads back to its pair and has room, else INSIDE."""
-    nodes, pairs = context.nodes, context.bound_walk
-    count = pairs[context.trie_depths[place]].count
+    nodes = context.nodes
+    count = context.bound_walk[context.trie_depths[place]].count
     low, high = nodes[node].b - count, nodes[node].c
     fewest, height = context.last_fewest, context.heights[place]
     if fewest > at.ENDLESS - 2 or (low > fewest and context.last_steady == 0):
@@ -314,12 +311,12 @@ def leave_found(context: Context, state_mask: int) -> int:
 def _wide_exits(context: Context, state_mask: int) -> int:
     """The trie of exits that begin as the closure's configurations do; 0 if none, -1 unknown."""
     leads_of_found(context)
-    wide, leads = context.wide_exits, context.leads
+    wide = context.wide_exits
     place = context.state_masks[state_mask].wide
     while place != 0:
         same = True
         for word in range(4):
-            same = same and wide[place].leads[word] == leads[word]
+            same = same and wide[place].leads[word] == context.leads[word]
         if same:
             return wide[place].root
         place = wide[place].link
@@ -343,10 +340,10 @@ def leave_counted(context: Context, first: int, last: int, low: int, high: int) 
 def leaves_surely(context: Context, between: int) -> bool:
     """Return True if items and what follows share no first byte, a backslash aside."""
     leads_of_found(context)
-    first, lexical = context.leads, context.lexer_leads
+    lexical = context.lexer_leads
     common = np.uint64(0)
     for word in range(4):
-        both = first[word] & lexical[between].words[word]
+        both = context.leads[word] & lexical[between].words[word]
         if word == at.BACKSLASH >> 6:
             both &= ~(np.uint64(1) << np.uint64(at.BACKSLASH & 63))
         common |= both
@@ -356,9 +353,8 @@ def leaves_surely(context: Context, between: int) -> bool:
 @once
 def doubtful_behind(context: Context, node: int, stack: int) -> int:
     """Return 1 if it is in doubt whether anything follows a node (an enum is used up), else 0."""
-    nodes = context.nodes
     begin(context)
-    behind = nodes[node].c if nodes[node].kind == at.LITERAL else at.NIL
+    behind = context.nodes[node].c if context.nodes[node].kind == at.LITERAL else at.NIL
     code = close(context, behind, stack)
     return context.doubtful if code == at.OK else code
 
@@ -371,12 +367,11 @@ _OPEN: Final = 2  # undeclared names too
 @once
 def _begin_key(context: Context, row: Words, below: int, node: int, how: int) -> int:
     """Load the key of a KEY or MEMBER; return the trie node below which it goes on, -1 if none."""
-    nodes = context.nodes
-    if nodes[node].kind != at.MEMBER:
-        context.key.trie, context.key.text = nodes[node].b, nodes[node].c
-        context.key.state, context.key.escape = nodes[node].d, nodes[node].e
+    if context.nodes[node].kind != at.MEMBER:
+        context.key.trie, context.key.text = context.nodes[node].b, context.nodes[node].c
+        context.key.state, context.key.escape = context.nodes[node].d, context.nodes[node].e
         return below
-    thing = context.frames[nodes[node].a].thing
+    thing = context.frames[context.nodes[node].a].thing
     context.key.trie, context.key.text = context.objects[thing].keys, 0
     context.key.state, context.key.escape = context.objects[thing].start, 0
     quote = child_of(context, below, at.QUOTE_BYTE)

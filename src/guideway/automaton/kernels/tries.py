@@ -21,19 +21,17 @@ def has_below(context: Context, node: int) -> bool:
 @inner
 def set_tokens(context: Context, row: Words, first: int, last: int) -> None:
     """Set the bits of the tokens at the trie nodes [first, last)."""
-    starts = context.trie_at
-    set_listed(context, row, starts[first], starts[last])
+    set_listed(context, row, context.trie_at[first], context.trie_at[last])
 
 
 @inner
 def clear_tokens(context: Context, row: Words, first: int, last: int) -> None:
-    starts = context.trie_at
-    clear_listed(context, row, starts[first], starts[last])
+    clear_listed(context, row, context.trie_at[first], context.trie_at[last])
 
 
 @inner
 def set_listed(context: Context, row: Words, begin: int, end: int) -> None:
-    """Set the bits of the tokens at [begin, end) of TRIE_TOKEN."""
+    """Set the bits of the tokens at [begin, end) of `trie_tokens`."""
     tokens = context.trie_tokens
     for index in range(begin, end):
         row[tokens[index] >> 5] |= np.uint32(1) << np.uint32(tokens[index] & 31)
@@ -157,7 +155,7 @@ def _list_children(context: Context, segments: WholeInts, node: int, top: int, m
 def merge(
     context: Context, count: int, segments: WholeInts, levels: WholeInts, nodes: int, tokens: int
 ) -> int:
-    """Append the merged trie of `count` nodes of `segments` at TRIE_FREE; return its end, or -1."""
+    """Append the merged trie of `count` nodes of `segments`; return its end, or -1."""
     bytes_ = context.trie_bytes
     depths = context.trie_depths
     ends = context.trie_ends
@@ -257,7 +255,7 @@ def begins_space(read: int) -> bool:
 
 @inner
 def stored_row(context: Context, row: Words) -> int:
-    """The number of the equal row, 0 if none; sets ROW_CODE to the hash."""
+    """The number of the equal row, 0 if none; sets `row_code` to the hash."""
     words, total = context.row_words, np.uint64(0)
     for word in range(words):
         total += np.uint64(row[word]) * np.uint64(np.uint32((2 * word + 1) * 0x9E3779B1))
