@@ -194,12 +194,9 @@ NOTHING: Final = Endings((), {}, {}, (), 0)
 @lru_cache(1024)
 def _holders(vocabulary: Vocabulary, data: bytes, *, within: bool) -> Ids:
     """The tokens whose spelling holds `data`, or ends with it."""
-    if within:
-        found = re.compile(re.escape(data)).search
-        spelled = enumerate(vocabulary.tokens)
-        return _ids(token for token, spelling in spelled if spelling and found(spelling))
+    found = re.compile(re.escape(data) + (b"" if within else rb"\Z")).search
     spelled = enumerate(vocabulary.tokens)
-    return _ids(token for token, spelling in spelled if spelling and spelling.endswith(data))
+    return _ids(token for token, spelling in spelled if spelling and found(spelling))
 
 
 def _finishers(vocabulary: Vocabulary, data: bytes, *, within: bool) -> Ids:

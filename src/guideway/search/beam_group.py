@@ -25,7 +25,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence as Listed
 from dataclasses import dataclass, replace
-from typing import Final, final
+from typing import Final, TypeAlias, final
 
 import torch
 from jaxtyping import Float
@@ -114,13 +114,8 @@ class Rules:
         return log / steps**self.power
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class _Grown:
-    """Continuations with their picks: `going`, best first, and `ended`, which have or must end."""
-
-    going: list[tuple[Pick, Beam]]
-    ended: list[tuple[Pick, Beam]]
+# Continuations with their picks: those that go on, best first, and those that have or must end.
+Grown: TypeAlias = tuple[list[tuple[Pick, Beam]], list[tuple[Pick, Beam]]]
 
 
 @final
@@ -157,27 +152,28 @@ class BeamGroup:
         `taken` are the tokens that other groups took. Returns None if a row refused a token.
         """
         count = len(self.going)
-        found = _Grown([], [])
+        found: Grown | None = ([], [])
         if count:
             found = self._picked(scores.part(0, count), Counter(taken))
-            if found is None:
-                return None
+        if found is None:
+            return None
+        going, ended = found
         closed = self._closed(scores.part(count, len(self.rows)))
-        whole = [beam for _, beam in found.ended if beam.row.finish_reason is not None]
+        whole = [beam for _, beam in ended if beam.row.finish_reason is not None]
         if count and self.rules.power > 0 and self.going[0].row.ends_by_budget:
             # A beam that goes on might have become better than any ended text.
             _shorten([*self.ended, *closed, *whole])
-        closing = [each for each in found.ended if each[1].row.finish_reason is None]
+        closing = [each for each in ended if each[1].row.finish_reason is None]
         kept = sorted((*self.ended, *whole, *closed), key=lambda beam: -self._rank(beam))
         group = BeamGroup(
             self.rules,
-            tuple(beam for _, beam in found.going),
+            tuple(beam for _, beam in going),
             tuple(kept[: self.rules.beams]),
             tuple(beam for _, beam in closing),
         )
         if group.going and group._settled():
-            group, found = replace(group, going=()), _Grown([], found.ended)
-        return group, [pick for pick, _ in (*found.going, *closing)]
+            group, going = replace(group, going=()), []
+        return group, [pick for pick, _ in (*going, *closing)]
 
     def _closed(self, scores: Scores) -> list[Beam]:
         """The texts that could only end, with their ends."""
@@ -188,7 +184,7 @@ class BeamGroup:
         picks = best(logs, logs, scores, ends * len(self.closing))
         return [self.closing[pick.place].child(pick, 0.0) for pick in picks]
 
-    def _picked(self, scores: Scores, taken: Counter[int]) -> "_Grown | None":
+    def _picked(self, scores: Scores, taken: Counter[int]) -> Grown | None:
         """The continuations of the beams that go on."""
         logs = scores.logs + scores.logs.new_tensor([beam.rank for beam in self.going])[:, None]
         if taken and self.rules.diversity:
@@ -205,9 +201,9 @@ class BeamGroup:
                 self._miss([pick for pick in refused if rows[pick.place].lost >= pick.rank])
                 return None
             share_losses(rows)
-            found = self._sorted(picks, taken)
-            if last or len(found.going) >= self.rules.beams or not len(picks) == count < LOOKED:
-                return _Grown(found.going[: self.rules.beams], found.ended)
+            going, ended = self._sorted(picks, taken)
+            if last or len(going) >= self.rules.beams or not len(picks) == count < LOOKED:
+                return going[: self.rules.beams], ended
             count *= 4
 
     def _miss(self, lost: list[Pick]) -> None:
@@ -220,7 +216,7 @@ class BeamGroup:
         best = 0.0 if lost and self.rules.power > 0 else best
         _shorten([beam for beam in (*self.ended, *self.closing) if self._rank(beam) < best])
 
-    def _sorted(self, picks: list[Pick], taken: Counter[int]) -> "_Grown":
+    def _sorted(self, picks: list[Pick], taken: Counter[int]) -> Grown:
         """Split the picks into those that go on, best first, and those that end."""
         going, ended = list[tuple[Pick, Beam]](), list[tuple[Pick, Beam]]()
         for order, pick in enumerate(sorted(picks, key=lambda pick: -pick.log)):
@@ -233,7 +229,7 @@ class BeamGroup:
                 going.append((pick, beam))
             elif inside:
                 ended.append((pick, beam))
-        return _Grown(going, ended)
+        return going, ended
 
     def _noise(self, scores: Scores) -> Float[Tensor, "rows vocabulary"]:
         keys = torch.tensor([beam.key for beam in self.going], device=scores.logs.device)

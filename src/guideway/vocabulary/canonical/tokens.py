@@ -22,7 +22,7 @@ A new automaton is compared with the tokenizer on a few hundred texts.
 
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import RLock
 from typing import Any, Final, Self, TypeAlias, final
 
@@ -47,18 +47,20 @@ from guideway.vocabulary.self_check import probes
 
 @final
 @dataclass(frozen=True, slots=True)
-class Parts:
-    """Bytes of a text.
+class Spelling:
+    """Bytes of a text, as characters.
 
     Attributes:
         head: the end of a character begun before.
         chars: whole characters.
         tail: the beginning of an incomplete character.
+        sorts: sorts of the characters, if asked for.
     """
 
     head: bytes
     chars: str
     tail: bytes
+    sorts: tuple[int, ...] = ()
 
 
 def span(begun: bytes) -> tuple[int, int]:
@@ -76,11 +78,11 @@ def span(begun: bytes) -> tuple[int, int]:
     return low, min((value + 1 << missing) - 1, 0x10FFFF)
 
 
-def parts(data: bytes) -> Parts | None:
+def parts(data: bytes) -> Spelling | None:
     r"""The characters in `data`, None if no text contains these bytes.
 
     >>> parts("é€".encode()[1:-1])
-    Parts(head=b'\xa9', chars='', tail=b'\xe2\x82')
+    Spelling(head=b'\xa9', chars='', tail=b'\xe2\x82', sorts=())
     >>> parts(b"a\xff") is None
     True
     """
@@ -91,11 +93,11 @@ def parts(data: bytes) -> Parts | None:
         return None
     rest = data[head:]
     try:
-        return Parts(data[:head], rest.decode(), b"")
+        return Spelling(data[:head], rest.decode(), b"")
     except UnicodeDecodeError as error:
         if error.reason != "unexpected end of data":
             return None
-        return Parts(data[:head], rest[: error.start].decode(), rest[error.start :])
+        return Spelling(data[:head], rest[: error.start].decode(), rest[error.start :])
 
 
 PartialMatches: TypeAlias = frozenset[int]
@@ -410,24 +412,6 @@ class State:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Spelling:
-    """A token as text.
-
-    Attributes:
-        head: the end of a character begun before.
-        chars: whole characters.
-        tail: the beginning of an incomplete one.
-        sorts: sorts of the characters.
-    """
-
-    head: bytes
-    chars: str
-    tail: bytes
-    sorts: tuple[int, ...]
-
-
-@final
-@dataclass(frozen=True, slots=True)
 class Completions:
     """Token sequences that complete a character, and True if there may be `others`."""
 
@@ -597,28 +581,28 @@ class CanonicalAutomaton:
         return tuple(ids) if b"".join(each or b"" for each in spelled) == text else None
 
     def _spell(self) -> None:
-        found: dict[int, tuple[bytes, str, bytes]] = {}
+        found: dict[int, Spelling] = {}
         for token in sorted(self._how.pieces):
             data = self._tokens[token] if token < len(self._tokens) else None
             read = parts(data) if data else None
             if read is not None:
-                found[token] = (read.head, read.chars, read.tail)
+                found[token] = read
         ascii_ = map(chr, range(0x80))
-        self.characters.learn(sorted({*ascii_, *"".join(each[1] for each in found.values())}))
+        self.characters.learn(sorted({*ascii_, *"".join(each.chars for each in found.values())}))
         self._spellings = dict[int, Spelling]()
         self._firsts = dict[str, list[int]]()
         self._added = np.zeros(len(self._tokens), np.bool_)
         self._added[[token for token in self._how.added if token < len(self._tokens)]] = True
         self._inside = np.zeros(len(self._tokens), np.bool_)
         self.restless: NDArray[np.bool_] = np.zeros(len(self._tokens), np.bool_)
-        for token, (head, chars, tail) in found.items():
-            self._inside[token] = bool(head)
+        for token, read in found.items():
+            chars, self._inside[token] = read.chars, bool(read.head)
             self.restless[token] = self.characters.normalises and (
-                not chars or bool(head) or restless(chars[0])
+                not chars or bool(read.head) or restless(chars[0])
             )
             sorts = tuple(map(self._sort, chars))
             if NO_SORT not in sorts and self._allows(chars[:1], chars[1:]):
-                self._spellings[token] = Spelling(head, chars, tail, sorts)
+                self._spellings[token] = replace(read, sorts=sorts)
                 self._firsts.setdefault(chars[:1], []).append(token)
 
     def _allows(self, first: str, rest: str) -> bool:
