@@ -14,7 +14,8 @@ from transformers.utils.chat_template_utils import get_json_schema
 
 import guideway as gw
 from guideway.chat.tool_formats import ALIASES, FORMATS, format_name
-from guideway.chat.tools import as_mapping, read_descriptions, tools_of
+from guideway.chat.tools import tools_of
+from guideway.json_schema.text import read_json
 from tool_samples import CALLS, MARKED, PLAIN, SEARCH, TOOLS, Weather, add, said, written
 
 DIRECT = ("llama3", "pythonic")  # whose replies are calls from their first character on
@@ -254,10 +255,8 @@ def test_the_schema_of_every_vendor_holds(tool):
 
 
 def parameters(given: object) -> Any:
-    described = as_mapping(given)
-    assert described is not None
-    [found] = read_descriptions(described)
-    return found.parameters
+    [found] = gw.tools([given]).tools
+    return read_json(found.arguments.text)
 
 
 def test_inputs_of_smolagents_are_those_that_its_agents_describe():

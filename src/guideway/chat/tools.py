@@ -62,18 +62,7 @@ _NO_ARGUMENTS: Final[dict[str, Any]] = {
 _WITH_SCHEMA: Final = ("function", "custom", None)  # values of "type"
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Description:
-    """One tool; `published` is the schema for prompts, with `nullable` for chat templates."""
-
-    name: str
-    about: str
-    parameters: dict[str, Any]
-    published: dict[str, Any]
-
-
-def as_mapping(given: object) -> Mapping[str, Any] | None:
+def _as_mapping(given: object) -> Mapping[str, Any] | None:
     if isinstance(given, Mapping):
         return cast("Mapping[str, Any]", given)
     if isinstance(given, type):
@@ -87,13 +76,8 @@ def as_mapping(given: object) -> Mapping[str, Any] | None:
     return None
 
 
-def read_descriptions(given: Mapping[str, Any]) -> Iterator[Description]:
-    """The tools of a description: one, or Gemini's list.
-
-    >>> [tool] = read_descriptions({"name": "f", "input_schema": {"type": "object"}})
-    >>> tool.name, tool.parameters
-    ('f', {'type': 'object'})
-    """
+def _described(given: Mapping[str, Any], tool: object) -> "Iterator[Tool]":
+    """The tools of a description: one, or Gemini's list; `tool` is what the user gave."""
     given = {key: value for key, value in given.items() if value is not None}
     for key in (*_LISTS, *_INSIDE):
         if key in given:
@@ -102,18 +86,12 @@ def read_descriptions(given: Mapping[str, Any]) -> Iterator[Description]:
             for one in listed if isinstance(listed, list) else [listed]:  # pyright: ignore[reportUnnecessaryIsInstance]
                 if not isinstance(one, Mapping):
                     raise SourceError(f"{key} of a tool must be a description, not {brief(one)}")
-                yield from read_descriptions(cast("Mapping[str, Any]", one))
+                yield from _described(cast("Mapping[str, Any]", one), tool)
             return
-    yield _read(given)
+    yield _read(given, tool)
 
 
-def function_of(given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The inner dict of `{"type": "function", "function": {...}}`, or the dict itself."""
-    inner = given.get("function", given)
-    return cast("Mapping[str, Any]", inner) if isinstance(inner, Mapping) else {}
-
-
-def _read(given: Mapping[str, Any]) -> Description:
+def _read(given: Mapping[str, Any], tool: object) -> "Tool":
     name, about = given.get("name"), given.get("description", "")
     if not isinstance(name, str):
         raise SourceError(f"the description of a tool needs a name: {brief(given)}")
@@ -126,14 +104,18 @@ def _read(given: Mapping[str, Any]) -> Description:
     keys = [key for key in _SCHEMAS if key in given]
     if len(keys) > 1:
         raise SourceError(f"the tool {name} has {' and '.join(keys)}: give only one of them")
-    if not keys:
-        return Description(name, about, _NO_ARGUMENTS, _NO_ARGUMENTS)
-    [key] = keys
-    schema = given[key]
-    if not isinstance(schema, Mapping):
-        raise SourceError(f"{key} of the tool {name} must be a dict, not {brief(schema)}")
-    read = _SCHEMAS[key](name, dict(cast("Mapping[str, Any]", schema)))
-    return Description(name, about, _with_null(read), read)
+    read = _NO_ARGUMENTS
+    for key in keys:
+        schema = given[key]
+        if not isinstance(schema, Mapping):
+            raise SourceError(f"{key} of the tool {name} must be a dict, not {brief(schema)}")
+        read = _SCHEMAS[key](name, dict(cast("Mapping[str, Any]", schema)))
+    _check_name(name)
+    # Without a type the arguments are an object too. {} would allow any JSON.
+    whole = {"type": "object", **_with_null(read)}
+    if whole["type"] != "object":
+        raise _no_object(name)
+    return Tool(name, bare_schema(whole), tool, about, {"type": "object", **read})
 
 
 def _check_keys(given: Mapping[str, Any], read: Collection[str]) -> None:
@@ -536,30 +518,24 @@ def _checked_choice(choice: object, names: list[str]) -> str:
 
 def _named(choice: Mapping[str, Any]) -> object:
     """The choice in OpenAI's or Anthropic's `tool_choice`; None if there are more keys."""
-    inside, keys = function_of(choice), set(choice)
-    if set(inside) == {"name"} and keys <= {"type", "function"}:
-        return inside["name"]
-    if keys == {"type", "name"}:
-        return choice["name"]
-    kind = choice["type"] if keys == {"type"} else None
-    return "required" if kind == "any" else kind
+    match choice:
+        case {"function": {"name": name, **more}, **others} if not more and {*others} <= {"type"}:
+            return name
+        case {"name": name, "type": _, **others} if not others:
+            return name
+        case {"type": kind, **others} if not others:
+            return "required" if kind == "any" else kind
+        case _:
+            return None
 
 
 def _tools(given: object) -> Iterator[Tool]:
     """The given tool, or the tools that a description lists."""
-    described = as_mapping(given)
+    described = _as_mapping(given)
     if described is None:
         yield _typed(given)
-        return
-    for one in read_descriptions(described):
-        _check_name(one.name)
-        # Without a type the arguments are an object too. {} would allow any JSON.
-        whole = {"type": "object", **one.parameters}
-        if whole["type"] != "object":
-            raise _no_object(one.name)
-        schema = bare_schema(whole)
-        published = {"type": "object", **one.published}
-        yield Tool(one.name, schema, given, one.about, published)
+    else:
+        yield from _described(described, given)
 
 
 def _typed(given: object) -> Tool:
