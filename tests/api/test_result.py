@@ -40,8 +40,8 @@ SHOWN: dict[str, Any] = {
     "a text of lines": result("a\nb" * 400),
     "no repr": result(Rude()),
     "an error": result(None, "[" * 500, gw.SourceError("wrong\n" * 90)),
-    "a part": gw.Part("a\n" * 90, "a\n" * 900, {"a": ["b"] * 90}),
-    "the last part": gw.Part("", "x" * 900, "x" * 900, result("x" * 900, "x" * 900)),
+    "a part": gw.Part("a\n" * 90, "a\n" * 900, gw.Regex("[a\n]+")),
+    "the last part": gw.Part("", "x" * 900, None, result("x" * 900, "x" * 900)),
     "settings": gw.Sampling(bad_words_ids=[f"word {n}" for n in range(90)], top_k=5, top_p=0.5),
     "a vocabulary": gw.Vocabulary([b"a"] * 500, range(100, 400)),
     "a model": sum(
@@ -63,7 +63,21 @@ def test_a_repr_says_what_matters():
     failed = result(None, "{", gw.SourceError("wrong"))
     assert "SourceError('wrong')" in repr(failed)
     assert "text='{'" in repr(failed)
-    assert repr(gw.Part("a", "ba", "ba")) == "Part(delta='a', value='ba')"
+    assert repr(gw.Part("a", "ba")) == "Part(delta='a', value='ba')"
+
+
+def test_the_value_of_a_part_is_read_when_it_is_asked_for(monkeypatch: pytest.MonkeyPatch):
+    read = list[str]()
+
+    def partial(source: object, text: str) -> str:
+        read.append(text)
+        return text
+
+    monkeypatch.setattr("guideway.api.result.partial_value", partial)
+    parts = [*MODEL.stream("x", gw.JsonSchema({"type": "integer"}), max_new_tokens=3, seed=1)]
+    assert not read
+    assert parts[0].value == parts[0].text
+    assert read == [parts[0].text]
 
 
 class Read(html.parser.HTMLParser):

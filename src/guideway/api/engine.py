@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, final, overload
 from guideway.api.arguments import StreamArguments
 from guideway.api.jobs import Call, Job
 from guideway.api.model import Model
-from guideway.api.parsing.values import partial_value
 from guideway.api.prompts import Prompt, split_prompts
 from guideway.api.result import Part, Result
 from guideway.api.running import RunOptions, read_result
@@ -268,10 +267,9 @@ class Engine:
             while (event := await events.get()) is not None:
                 text, last = text + event.text, event
                 if event.finish_reason is None and task.job is not None:
-                    value = await asyncio.to_thread(partial_value, task.job.source, text)
-                    yield Part(event.text, text, value, steps=event.steps)
+                    yield Part(event.text, text, task.job.source, steps=event.steps)
             result = task.future.result()
-            yield Part(last.text, text, result.value, result, last.steps)
+            yield Part(last.text, text, task.job and task.job.source, result, last.steps)
         finally:
             task.future.cancel()
 

@@ -7,10 +7,12 @@ from typing import Any, Generic, final
 from typing_extensions import TypeVar
 
 from guideway.api.notebook import tokens_html
+from guideway.api.parsing.values import partial_value
 from guideway.chat.tools import ToolCall
 from guideway.errors import GuidewayError, InvalidValueError, brief, one_line
 from guideway.generation.row.request import FinishReason, Population, Stats
 from guideway.generation.row.trace import TracedStep, removed
+from guideway.sources.sources import Source
 
 Value_co = TypeVar("Value_co", covariant=True, default=Any)
 
@@ -143,17 +145,25 @@ class Part(Generic[Value_co]):
     Attributes:
         delta: the new text of this part.
         text: all of the text so far.
-        value: the value of the text so far: a partial object for types and schemas, the text for
-            all other sources.
+        source: what the text must be.
         result: the whole result in the last part, None before.
         steps: the steps of this part, if `trace` was set; `result.trace` has all of them.
     """
 
     delta: str
     text: str
-    value: Value_co | None
+    source: Source | None = None
     result: Result[Value_co] | None = None
     steps: tuple[TracedStep, ...] = ()
+
+    @property
+    def value(self) -> Value_co | None:
+        """The value of the text so far, read at each access.
+
+        A partial object for types and schemas, None before it has begun; the text for all other
+        sources. In the last part, the value of the result.
+        """
+        return partial_value(self.source, self.text) if self.result is None else self.result.value
 
     def __str__(self) -> str:
         """The new text."""

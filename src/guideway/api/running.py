@@ -17,7 +17,7 @@ from typing import Any, Final, final
 from guideway.api.arguments import Wrong
 from guideway.api.best import Candidates, best, model_score
 from guideway.api.jobs import Call, Failed, Job
-from guideway.api.parsing.values import as_message, called, partial_value, read_captures, read_value
+from guideway.api.parsing.values import as_message, called, read_captures, read_value
 from guideway.api.result import Part, Result
 from guideway.api.speculate import speculation
 from guideway.errors import GenerationInterrupted, GuidewayError, InvalidValueError, SourceError
@@ -290,14 +290,13 @@ def stream(call: Call, on_invalid: Wrong) -> Iterator[Part]:
             for event in decoding:
                 text += event.text
                 if event.finish_reason is None:
-                    value = partial_value(job.source, text)
-                    yield Part(event.text, text, value, steps=event.steps)
+                    yield Part(event.text, text, job.source, steps=event.steps)
                     continue
                 result = read()
                 if raises and result.error is not None:
                     raise result.error
                 _log([result], time.perf_counter() - began)
-                yield Part(event.text, text, result.value, result, event.steps)
+                yield Part(event.text, text, job.source, result, event.steps)
         except KeyboardInterrupt:
             raise GenerationInterrupted([read()]) from None
 
