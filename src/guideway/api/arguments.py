@@ -3,6 +3,7 @@
 from typing import Literal, TypeAlias, TypedDict
 
 from guideway.api.speculate import Speculate
+from guideway.language.budget import Budget
 from guideway.models.progress import Progress
 from guideway.sampling.settings import Sampling, SamplingArguments
 
@@ -19,6 +20,7 @@ class _Arguments(SamplingArguments, total=False):
     canonical: bool
     speculate: Speculate
     on_invalid: Wrong
+    budget: Budget | None
 
 
 class _RunArguments(TypedDict, total=False):

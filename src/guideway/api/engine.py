@@ -348,19 +348,22 @@ class Engine:
         heal: bool = False,
         canonical: bool = False,
         speculate: Any = "auto",
+        budget: Any = None,
         **settings: Any,
     ) -> tuple[Call, RunOptions]:
         """The call that the arguments of `submit` make."""
         model = self.model if model is None else model
         if not isinstance(model, Model):
             raise SourceError(f"model is {model!r}: it must be a guideway.Model"[:300])
-        more = (sampling, settings, schema_in_prompt, trace, heal, canonical, speculate)
+        more = (sampling, settings, schema_in_prompt, trace, heal, canonical, speculate, budget)
         call = Call(self._ensemble(model), *split_prompts(prompt), source, *more)
         self._speculation(call.ensemble, speculate)  # a draft that cannot be used is refused here
         return call, RunOptions(retries, on_invalid)
 
     def _prepare(self, task: _Task) -> None:
         """Read the arguments and compile; in a thread of its own."""
+        if task.future.cancelled():
+            return
         try:
             task.call, task.manner = task.prepare()
             self._enqueue(task, task.call, task.call.only_job("submit"))

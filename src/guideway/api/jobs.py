@@ -19,6 +19,7 @@ from guideway.generation.ensemble.prompt import Prompt as Read
 from guideway.generation.ensemble.views import read
 from guideway.generation.limits import checked
 from guideway.generation.row.request import Request
+from guideway.language.budget import Budget
 from guideway.sampling.settings import Sampling
 from guideway.sources.sources import Source, Text
 
@@ -79,6 +80,7 @@ class Call:
         heal: generate the last tokens of text prompts again.
         canonical: allow only canonical tokens.
         speculate: what drafts tokens (`api.speculate`).
+        budget: limits of compiling the sources, and of each token.
     """
 
     ensemble: Ensemble
@@ -92,6 +94,7 @@ class Call:
     heal: bool = False
     canonical: bool = False
     speculate: object = "auto"
+    budget: Budget | None = None
 
     def __post_init__(self) -> None:
         """Check the options."""
@@ -188,9 +191,9 @@ class Call:
         if self.heal or self.canonical or source is not None:
             check_lossless(self.ensemble)
         if self.canonical:
-            constraint = canonical_constraint(self.ensemble, source)
+            constraint = canonical_constraint(self.ensemble, source, self.budget)
         elif source is not None:
-            constraint = compile_source(source, self.ensemble.vocabulary)
+            constraint = compile_source(source, self.ensemble.vocabulary, self.budget)
         return Request(
             main.tokens,
             constraint,
@@ -205,7 +208,9 @@ class Call:
         )
 
 
-def canonical_constraint(ensemble: Ensemble, source: Source | None) -> CompiledConstraint:
+def canonical_constraint(
+    ensemble: Ensemble, source: Source | None, budget: Budget | None = None
+) -> CompiledConstraint:
     """Compile a source (any text for None) for canonical tokens only."""
     tokenizer = ensemble.contexts[0].reader.tokenizer
     if tokenizer is None:
@@ -215,7 +220,7 @@ def canonical_constraint(ensemble: Ensemble, source: Source | None) -> CompiledC
             feature="canonical",
         )
     whole = Text() if source is None else source
-    return compile_source(whole, ensemble.vocabulary, canonical=tokenizer)
+    return compile_source(whole, ensemble.vocabulary, budget, canonical=tokenizer)
 
 
 def _several(sampling: Sampling) -> bool:

@@ -461,6 +461,7 @@ class Model:
         heal: bool = False,
         canonical: bool = False,
         speculate: Any = "auto",
+        budget: Any = None,
         **settings: Any,
     ) -> Any:
         """Generate texts that continue the prompts and match their sources, and read the values.
@@ -492,6 +493,8 @@ class Model:
                 model. "auto": "lookup", if the model's cache can forget tokens. A smaller `Model`,
                 or an early exit of this one (`exit_at`). A folder of `guideway.train_heads`.
                 "off": one forward for each token.
+            budget: limits of compiling the source and of each token, for sources of strangers:
+                `Budget.untrusted()`.
             **settings: the settings as arguments, by the names of `Sampling`.
 
         Returns:
@@ -509,7 +512,7 @@ class Model:
             GenerationInterrupted: Ctrl-C (a `KeyboardInterrupt`); `results` of the error has the
                 results so far.
         """
-        more = (sampling, settings, schema_in_prompt, trace, heal, canonical, speculate)
+        more = (sampling, settings, schema_in_prompt, trace, heal, canonical, speculate, budget)
         call = self._call(prompt, source, *more)
         options = RunOptions(retries, on_invalid, on_error, batch_size, progress)
         results, several = run(call, options)
@@ -584,6 +587,7 @@ class Model:
         heal: bool = False,
         canonical: bool = False,
         speculate: Any = "auto",
+        budget: Any = None,
         **settings: Any,
     ) -> Iterator[Part]:
         """Generate one text and yield its parts as they are generated.
@@ -601,7 +605,7 @@ class Model:
                 `on_invalid="return"` the last part has a result with that `error`.
             GenerationInterrupted: Ctrl-C during a step; `results` of the error has the text so far.
         """
-        more = (sampling, settings, schema_in_prompt, trace, heal, canonical, speculate)
+        more = (sampling, settings, schema_in_prompt, trace, heal, canonical, speculate, budget)
         call = self._call(prompt, source, *more)
         return stream(call, on_invalid)
 

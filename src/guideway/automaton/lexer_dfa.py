@@ -46,7 +46,7 @@ _MADE: Final = 1 << 16  # and parts made in it: 0.1 s
 _PART, _ALL, _ANY, _NONE = range(4)
 _NOWHERE: Final = [DEAD_END] * 256
 RENEW_AT: Final = 1 << 16  # sizes at which a new constraint gets a new lexer DFA,
-RENEW_AT_PARTS: Final = 1 << 19  # so that a huge language does not make others fail
+RENEW_AT_PARTS: Final = 1 << 17  # so that a huge language does not make others fail
 
 
 @final
@@ -113,9 +113,11 @@ class LexerDfa:
             elif state in self._irregular:
                 self._expand(state)
             elif not self.flags[state] & EXPANDED:
-                done = self.records.ask(at.EXPAND, state, begins=int(briefly)) >= 0
-                made = max(self.parts - self._counted, self.records.context.spent)
-                self.count_anew()
+                try:
+                    done = self.records.ask(at.EXPAND, state, begins=int(briefly)) >= 0
+                finally:  # who fails here has paid: the next one does not pay for it
+                    made = max(self.parts - self._counted, self.records.context.spent)
+                    self.count_anew()
                 spend_beside(made)
                 self.outgrown = self.outgrown or self.is_large()
         return done

@@ -245,11 +245,11 @@ class Records:
         if name == "records" and table.room > MOST_RECORDS:
             raise _too_many(MOST_RECORDS, "parts", "lexical records")
         if len(before) < table.room:
-            grown = np.zeros(table.room, before.dtype)
+            grown = untouched(table.room, before.dtype)
             grown[: len(before)] = before
             self._place(name, "rows", grown)
         if name in _HASHED:
-            self._place(name, "hashes", np.zeros(2 * table.room, np.int32))
+            self._place(name, "hashes", untouched(2 * table.room, np.int32))
             for each in _HASHED:
                 self._arrays[f"{each}.hashes"][:] = 0
             self.ask(at.REHASH_RECORDS, 0)

@@ -8,6 +8,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from functools import cached_property
 from typing import Any, Final, final
 
@@ -23,7 +24,7 @@ from guideway.json_schema.text import pause, resume
 from guideway.language.budget import Budget
 from guideway.language.derivative import Derivatives
 from guideway.language.expr import concat, literal
-from guideway.language.fuel import while_there_is_room
+from guideway.language.fuel import metering, while_there_is_room
 from guideway.language.nodes import Expr
 from guideway.vocabulary.vocabulary import Vocabulary
 
@@ -177,9 +178,16 @@ class States:
             return found
         paused = pause()
         try:
-            return self._started(lead)
+            with self._token():
+                return self._started(lead)
         finally:
             resume(paused)
+
+    def _token(self) -> AbstractContextManager[None]:
+        """Limit the work of one mask or token, by the budget."""
+        if self._budget.token_fuel is not None and not metering():
+            self.mask_cache.dfa.count_anew()  # others have made the rest
+        return self._budget.token()
 
     def _started(self, lead: bytes) -> State:
         with self.lock:
@@ -221,7 +229,8 @@ class States:
         """Tokens allowed in a state, and the end ids if it accepts."""
         paused = not self._misses and pause()  # only for the first mask
         try:
-            return self._mask(state)
+            with self._token():
+                return self._mask(state)
         finally:
             resume(paused)
 
@@ -238,7 +247,7 @@ class States:
     def after(self, state: State, token: int) -> State | None:
         found = state.following(token)
         if found is None:
-            with self.lock:
+            with self.lock, self._token():
                 with while_there_is_room:
                     return self._after(state, token)
                 return self._after_all(state, token)

@@ -3,8 +3,7 @@ r"""Structural tags of xgrammar as sources: regions in free text, and formats be
     structural_tag({"format": {"type": "triggered_tags", "triggers": [...], "tags": [...]}})
     structural_tag({"triggers": ["<f="], "structures": [{"begin", "schema", "end"}, ...]})
 
-`_FORMATS` has the formats and their options. Others are refused by name. A regex is read as in
-ECMAScript: `\d` is an ASCII digit, as in xgrammar.
+`_FORMATS` has the formats and their options. Others are refused by name.
 """
 
 import json
@@ -52,8 +51,8 @@ _RULE: Final = re.compile(r"^\s*[A-Za-z][\w-]*\s*::=", re.MULTILINE)
 def structural_tag(given: Any) -> Source:
     """The source of a structural tag in its present or its older form, or of its JSON text.
 
-    >>> structural_tag({"format": {"type": "regex", "pattern": "a+"}}).dialect
-    'ecma'
+    >>> structural_tag({"format": {"type": "regex", "pattern": "a+"}}).pattern
+    'a+'
 
     Raises:
         SourceError: it has another form, or a part of it is not well formed.
@@ -88,6 +87,17 @@ def grammar(text: object) -> Source:
     if not isinstance(text, str):
         raise SourceError(f"a grammar must be a text, not {brief(text)}")
     return Gbnf(text) if _RULE.search(text) else Lark(text)
+
+
+def regex(pattern: Any) -> Regex:
+    r"""A regex of a request, in the syntax of Python's `re` with ASCII classes.
+
+    Clients write patterns for Python and Rust, and `\d` is an ASCII digit in xgrammar.
+
+    >>> regex("[0-9]+").flags
+    'a'
+    """
+    return Regex(pattern, flags="a")
 
 
 def loaded(text: str, what: str) -> Any:
@@ -195,7 +205,7 @@ def _separated(form: Spec) -> Source:
 _FORMATS: Final[Mapping[str, tuple[tuple[str, ...], Callable[[Spec], Source]]]] = {
     "const_string": (("value",), lambda form: source(form["value"])),
     "json_schema": (("json_schema", "style"), _json_schema),
-    "regex": (("pattern",), lambda form: Regex(form["pattern"], dialect="ecma")),
+    "regex": (("pattern",), lambda form: regex(form["pattern"])),
     "grammar": (("grammar",), lambda form: grammar(form["grammar"])),
     "any_text": (("excludes",), _any_text),
     "token": (("token",), _piece),

@@ -18,10 +18,11 @@ from torch import Tensor
 
 from guideway.automaton.token_tries import Row
 from guideway.constraint.compiled import CompiledConstraint, DecodeState
+from guideway.errors import GuidewayError
 from guideway.generation.ensemble.prompt import PromptReader
 from guideway.generation.row.cursor import end_row, text_row
 from guideway.generation.row.sequence import Sequence
-from guideway.models.pages import Draft, Origin
+from guideway.models.pages import NO_DRAFT, Draft, Origin
 from guideway.vocabulary.vocabulary import Vocabulary
 
 LONGEST: Final = 8  # tokens compared before a place that is looked up
@@ -85,7 +86,13 @@ class Lookup:
 
     def draft(self, rows: Listed[Sequence], most: int) -> list[Draft]:
         """At most `most` tokens for each row."""
-        return [self._draft(row, min(most, row.most - len(row.tokens) - 1)) for row in rows]
+        return [self._attempt(row, min(most, row.most - len(row.tokens) - 1)) for row in rows]
+
+    def _attempt(self, row: Sequence, most: int) -> Draft:
+        try:
+            return self._draft(row, most)
+        except GuidewayError:  # the step meets it again, if the text goes that way
+            return NO_DRAFT
 
     def learn(self, text: Listed[int]) -> None:
         """Keep a text for later ones."""

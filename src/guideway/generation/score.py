@@ -21,6 +21,7 @@ from torch import Tensor
 
 from guideway.errors import LimitError, ModelError
 from guideway.generation.ensemble.ensemble import Ensemble, Logits, Prompts
+from guideway.generation.stopping import check_stop
 from guideway.generation.verdict import judged
 from guideway.logits.evaluate import Step, evaluate
 from guideway.logits.expr import Guided, Leaf, Node, Term, walk
@@ -58,11 +59,13 @@ def score(
     node, terms = _parted(ensemble.node)
     nested = any(isinstance(each, Guided) for each in walk(node))
     scoring = _Scoring(ensemble, node, following, asked, joint, nested)
+    check_stop()
     cache, first = ensemble.prefill([prompts])
     opening = scoring.logs(first, cache.sums, [()])[0]
     totals = [0.0] * len(continuations)
     whole = {leaf: list(totals) for leaf in cache.sums}
     for rows in _portions(continuations, ensemble.vocabulary.width * len(ensemble.leaves)):
+        check_stop()
         tokens = [tuple(continuations[row]) for row in rows]
         longest = max(map(len, tokens))
         padded = torch.tensor(

@@ -135,6 +135,7 @@ def take(
 ) -> None:
     """Draw a token for each of some rows, and append it; the trace compares it with `guesses`."""
     rows, plan = batch.rows, batch.plan
+    places = [place for place in places if rows[place].attempt(rows[place].ready)]
     while places:  # more than once only where a limit refuses a token: it is drawn again
         going = [rows[place] for place in places]
         if len(places) < len(rows):
@@ -144,7 +145,7 @@ def take(
         for n, error in drawn.errors.items():
             going[n].fail(error)
         fine = [n for n in range(len(going)) if n not in drawn.errors]
-        refused = [n for n in fine if not going[n].take(*drawn.choice(n))]
+        refused = [n for n in fine if going[n].attempt(going[n].take, *drawn.choice(n)) is False]
         if recorder is not None:
             drafted = [guesses[n] if guesses else None for n in places]
             _note(recorder, drawn, going, {*fine} - {*refused}, drafted)

@@ -2,26 +2,28 @@
 
     {"json": schema}            a JSON Schema (object, bool, text), read as `generate` reads a dict
     {"json_object": true}       any JSON object
-    {"regex": pattern}          the whole text matches, in Python's dialect
+    {"regex": pattern}          the whole text matches, in Python's syntax with ASCII classes
     {"choice": ["a", "b"]}      one of the strings
     {"grammar": text}           a Lark grammar; a GBNF grammar if a line begins with `name ::=`
     {"structural_tag": tag}     xgrammar's structural tags (`chat.structural_tags`)
 
-Requests come from strangers, so compilation has the limits of `Budget.untrusted()`.
+Requests come from strangers, so compilation has the limits of `Budget.untrusted()`. Tokens have no
+limit: an error within a step would end the engine.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from threading import Lock
 from typing import Any, Final, TypeAlias, TypeVar, cast, final
 
-from guideway.chat.structural_tags import grammar, loaded, structural_tag
+from guideway.chat.structural_tags import grammar, loaded, regex, structural_tag
 from guideway.constraint.compile import compile as compile_source
 from guideway.constraint.compiled import CompiledConstraint
 from guideway.errors import SourceError, brief
 from guideway.json_schema.source import bare_schema
 from guideway.language.budget import Budget
-from guideway.sources.sources import Choice, Regex, Source
+from guideway.sources.sources import Choice, Source
 from guideway.vocabulary.vocabulary import Vocabulary
 
 WORKERS: Final = 2  # threads that compile: they share the GIL with the engine's loop
@@ -58,7 +60,7 @@ def _choice(options: object) -> Source:
 _KINDS: Final[Mapping[str, Callable[[Any], Source]]] = {
     "json": bare_schema,
     "json_object": lambda _: bare_schema({"type": "object"}),
-    "regex": Regex,
+    "regex": regex,
     "choice": _choice,
     "grammar": grammar,
     "structural_tag": structural_tag,
@@ -77,10 +79,10 @@ class Compiler:
     def __init__(self, vocabulary: Vocabulary, width: int, budget: Budget | None = None) -> None:
         """Take the model's tokens, and the number of logits: ids beyond it are never drawn.
 
-        `budget` is `Budget.untrusted()` by default.
+        `budget` is `Budget.untrusted()` without its limit of tokens by default.
         """
         self._tokens, self._width = vocabulary, width
-        self._budget = Budget.untrusted() if budget is None else budget
+        self._budget = replace(Budget.untrusted(), token_fuel=None) if budget is None else budget
         self._by_ends: dict[frozenset[int], Vocabulary] = {}
         self._lock = Lock()
         self._pool = ThreadPoolExecutor(WORKERS, "guideway-compile")

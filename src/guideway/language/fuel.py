@@ -1,4 +1,4 @@
-"""Fuel: counts the work of lowering in threads that opened `metered`; decoding is free."""
+"""Fuel: counts the work of compiling, and of tokens, in threads that opened `metered`."""
 
 import threading
 from collections.abc import Callable
@@ -12,6 +12,7 @@ _SPARE: Final = 1 << 17  # free parts; with four million, one search took 9 s
 class _Account(threading.local):
     tick: Callable[[int], None] | None = None
     spare = 0
+    patient = False
 
 
 _account = _Account()
@@ -21,21 +22,25 @@ _account = _Account()
 class metered:  # noqa: N801  generators take four times as long
     """Call `tick` with the number of parts made in this thread; it raises if they are too many.
 
-    `fresh` resets the free parts of `spend_beside` for a new source.
+    `fresh` resets the free parts of `spend_beside` for a new source. With `patient`, other limits
+    of searches do not hold (`paying`).
     """
 
-    __slots__ = ("_before", "_fresh", "_tick")
+    __slots__ = ("_before", "_fresh", "_patient", "_tick")
 
-    def __init__(self, tick: Callable[[int], None], *, fresh: bool = False) -> None:
-        self._tick, self._fresh = tick, fresh
+    def __init__(
+        self, tick: Callable[[int], None], *, fresh: bool = False, patient: bool = False
+    ) -> None:
+        self._tick, self._fresh, self._patient = tick, fresh, patient
 
     def __enter__(self) -> None:
-        self._before, _account.tick = _account.tick, self._tick
+        self._before = _account.tick, _account.patient
+        _account.tick, _account.patient = self._tick, self._patient
         if self._fresh:
             _account.spare = _SPARE
 
     def __exit__(self, *_: object) -> None:
-        _account.tick = self._before
+        _account.tick, _account.patient = self._before
 
 
 @final
@@ -102,6 +107,11 @@ class _WhileThereIsRoom:
 while_there_is_room: Final = _WhileThereIsRoom()
 
 
-def paying() -> bool:
-    """Return True if this thread pays; limits hold only then."""
+def metering() -> bool:
+    """Return True if the work of this thread is counted."""
     return _account.tick is not None
+
+
+def paying() -> bool:
+    """Return True if this thread compiles; limits of searches hold only then."""
+    return _account.tick is not None and not _account.patient

@@ -169,6 +169,28 @@ ResponseFormat: TypeAlias = Annotated[
 ]
 
 
+class TextInput(Strict):
+    """Any text as the input of a custom tool."""
+
+    type: Literal["text"]
+
+
+class GrammarInput(Strict):
+    """Text of a grammar as the input of a custom tool."""
+
+    type: Literal["grammar"]
+    syntax: Literal["lark", "regex", "gbnf"]
+    definition: str
+
+
+class CustomTool(Strict):
+    """A custom tool, without its type."""
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
+    description: str | None = None
+    format: Annotated[TextInput | GrammarInput | None, Field(discriminator="type")] = None
+
+
 class ChatRequest(Generating):
     """`POST /v1/chat/completions`."""
 
@@ -281,7 +303,7 @@ class DetectRequest(Strict):
     """`POST /v1/detect`: is a watermark of the server in a text?"""
 
     watermark: str
-    text: str
+    text: Annotated[str, Field(max_length=1 << 18)]
     model: str = ""
     structured_outputs: Structured | None = None
 
@@ -319,6 +341,7 @@ REFUSED = {
     "ignore_eos": "a text ends where its constraint or the model ends it",
     "suffix": "the model reads from left to right",
     "max_tool_calls": "the server calls no tool",
+    "trace": "ask for the trace of a chat or text completion",
     "verbosity": "the model decides; limit max_tokens",
     "guided_decoding_backend": "there is one back end",
     "guided_whitespace_pattern": WHITESPACE,

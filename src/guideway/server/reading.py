@@ -10,6 +10,7 @@ from guideway.api.prompts import Prompt
 from guideway.api.watermark import Watermark
 from guideway.errors import SourceError, UnsupportedError, brief
 from guideway.generation.ensemble.ensemble import Ensemble
+from guideway.language.budget import Budget
 from guideway.server.conversation import chat_messages, conversation
 from guideway.server.logprobs import Logprobs
 from guideway.server.protocol import (
@@ -59,6 +60,12 @@ class Asked:
     most: str
     logprobs: Logprobs | None = None
     search: bool = False
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The keyword arguments of `submit` and `generate`."""
+        budget = Budget.untrusted()
+        return {**self.settings, **self.more, "on_invalid": "return", "budget": budget}
 
 
 @final

@@ -11,7 +11,7 @@ from guideway.errors import SourceError
 from guideway.server import answers, protocol
 from guideway.server.decisions import decide, decided_tokens
 from guideway.server.events import ChatEvents, ResponseEvents, TextEvents
-from guideway.server.explaining import explained
+from guideway.server.explaining import detected, explained
 from guideway.server.refusals import INVALID, Refusal
 from guideway.server.replies import new_id
 from guideway.server.serving import Server
@@ -129,9 +129,7 @@ class Routes:
         """`POST /v1/decisions`."""
         asked = await self.server.read(request, protocol.DecisionRequest)
         model = self.server.reader.model_of(asked.model)
-        with self.server.admitted(1):
-            work = asyncio.to_thread(decide, model, asked)
-            found = await self.server.attended(request, work)
+        found = await self.server.threaded(request, decide, model, asked)
         read = await asyncio.to_thread(decided_tokens, self.server.reader, asked)
         return JSONResponse({"model": self.server.name, "answers": found, "usage": read})
 
@@ -142,7 +140,7 @@ class Routes:
         source = read_structured(asked.structured_outputs or protocol.Structured())
         await self.server.check(request, source, "structured_outputs")
         model = self.server.reader.model_of(asked.model)
-        found = await asyncio.to_thread(mark.detect, asked.text, model, source)
+        found = await self.server.threaded(request, detected, mark, model, asked.text, source)
         return JSONResponse({"object": "detection", **asdict(found)})
 
     async def tokenize(self, request: Request) -> Response:
@@ -152,7 +150,7 @@ class Routes:
         given = [each for each in (asked.prompt, asked.messages) if each is not None]
         if len(given) != 1:
             raise SourceError("give either prompt or messages")
-        tokens = await asyncio.to_thread(self.server.reader.tokens, given[0])
+        tokens = await self.server.threaded(request, self.server.reader.tokens, given[0])
         return JSONResponse({"tokens": tokens, "count": len(tokens)})
 
     async def explain(self, request: Request) -> Response:
@@ -162,7 +160,8 @@ class Routes:
         if source is None:
             raise SourceError("structured_outputs has no source", place="/structured_outputs")
         await self.server.check(request, source, "structured_outputs")
-        told = await asyncio.to_thread(explained, source, self.server.reader.model_of(asked.model))
+        model = self.server.reader.model_of(asked.model)
+        told = await self.server.threaded(request, explained, source, model)
         return JSONResponse(told)
 
     async def embeddings(self) -> Body:

@@ -4,9 +4,9 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from dataclasses import replace
-from typing import Any, TypeVar, cast, final
+from typing import Any, ParamSpec, TypeVar, cast, final
 
 from fastapi import Request, Response
 from fastapi.responses import StreamingResponse
@@ -18,11 +18,11 @@ from starlette.types import Receive, Scope, Send
 from guideway.api.engine import Engine
 from guideway.api.result import Part, Result
 from guideway.errors import LimitError, SourceError, UnsupportedError
+from guideway.generation.stopping import in_thread
 from guideway.server import protocol
 from guideway.server.compiling import Compilers
 from guideway.server.events import Events
-from guideway.server.metrics import Metrics
-from guideway.server.observing import Record, record_of
+from guideway.server.observing import Metrics, Record, record_of
 from guideway.server.reading import Asked, Reader
 from guideway.server.refusals import Refusal, as_invalid, as_refusal, of_field, of_settings
 from guideway.server.settings import Limits, Names
@@ -30,6 +30,8 @@ from guideway.sources.sources import Source
 
 logger = logging.getLogger("guideway.server")
 Read = TypeVar("Read", bound=BaseModel)
+Given = ParamSpec("Given")
+Made = TypeVar("Made")
 
 
 @final
@@ -79,6 +81,13 @@ class Server:
         if not known:
             self.metrics.compiling.observe(time.perf_counter() - began)
 
+    async def threaded(
+        self, request: Request, work: Callable[Given, Made], *args: Given.args, **more: Given.kwargs
+    ) -> Made:
+        """The result of `work` in a thread, where generation ends if the client leaves."""
+        with self.admitted(1):
+            return await self.attended(request, in_thread(work, *args, **more))
+
     @contextlib.contextmanager
     def admitted(self, count: int) -> Any:
         """Count the texts of a request; 429 if too many wait, 400 if it alone has too many."""
@@ -110,7 +119,7 @@ class Server:
 
     async def result(self, asked: Asked, record: Record) -> Result[Any]:
         """Generate one text."""
-        arguments: dict[str, Any] = {**asked.settings, **asked.more, "on_invalid": "return"}
+        arguments = asked.arguments
         generate: Any = asked.model.agenerate
         submit: Any = self.engine.submit
         with of_settings(asked.most):
@@ -129,7 +138,7 @@ class Server:
             everything = asyncio.gather(*(self.result(each, record) for each in asked))
             return await self.attended(request, everything)
 
-    async def attended(self, request: Request, work: Awaitable[Any]) -> Any:
+    async def attended(self, request: Request, work: Awaitable[Made]) -> Made:
         """The result of `work`, unless the client leaves or the time is over."""
         task = asyncio.ensure_future(work)
         gone = asyncio.ensure_future(_gone(request))
@@ -153,8 +162,9 @@ class Server:
 
     async def parts(self, asked: Asked, record: Record) -> AsyncIterator[Part[Any]]:
         """Stream one text."""
-        arguments: dict[str, Any] = {**asked.settings, **asked.more, "on_invalid": "return"}
-        stream = self.engine.astream(asked.prompt, asked.source, model=asked.model, **arguments)
+        stream = self.engine.astream(
+            asked.prompt, asked.source, model=asked.model, **asked.arguments
+        )
         async with contextlib.aclosing(stream):  # pyright: ignore[reportArgumentType]
             with of_settings(asked.most):
                 async for part in stream:

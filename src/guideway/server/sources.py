@@ -1,11 +1,11 @@
 """The source of a request, under the names of OpenAI, vLLM, SGLang and llama.cpp."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from pydantic import BaseModel
 
-from guideway.chat.structural_tags import grammar, structural_tag
+from guideway.chat.structural_tags import grammar, regex, structural_tag
 from guideway.context_free.lark.source import Lark
 from guideway.errors import SourceError
 from guideway.json_schema.source import bare_schema
@@ -20,7 +20,7 @@ from guideway.server.protocol import (
     TagFormat,
 )
 from guideway.server.refusals import of_field
-from guideway.sources.sources import Choice, Gbnf, Regex, Source
+from guideway.sources.sources import Choice, Gbnf, Source
 
 AnyFormat: TypeAlias = Any
 Read: TypeAlias = Callable[[Any], Source | None]
@@ -43,22 +43,10 @@ def read_format(given: AnyFormat) -> Source | None:
             return None
 
 
-def read_grammar(text: str, syntax: str | None = None) -> Source:
-    """A grammar in Lark or GBNF, or a regex; GBNF by its `::=` if no syntax is given."""
-    match syntax:
-        case "regex":
-            return read_regex(text)
-        case "lark":
-            return Lark(text)
-        case "gbnf":
-            return Gbnf(text)
-        case _:
-            return grammar(text)
-
-
-def read_regex(text: str) -> Regex:
-    r"""A regex; `\d` is a digit of ASCII, as in the engines that clients know."""
-    return Regex(text, dialect="ecma")
+def read_grammar(text: str, syntax: Literal["lark", "regex", "gbnf"]) -> Source:
+    """A grammar in Lark or GBNF, or a regex."""
+    readers: dict[str, Callable[[str], Source]] = {"lark": Lark, "regex": regex, "gbnf": Gbnf}
+    return readers[syntax](text)
 
 
 def read_structured(given: Structured) -> Source | None:
@@ -97,20 +85,20 @@ def _only(found: Mapping[str, Source]) -> tuple[Source | None, str | None]:
 
 _STRUCTURED: Final[Mapping[str, Read]] = {
     "json_": bare_schema,
-    "regex": read_regex,
+    "regex": regex,
     "choice": Choice,
-    "grammar": read_grammar,
+    "grammar": grammar,
     "json_object": lambda _: bare_schema({"type": "object"}),
     "structural_tag": structural_tag,
 }
 _SOURCES: Final[Mapping[str, Read]] = {
     "structured_outputs": read_structured,
     "guided_json": bare_schema,
-    "guided_regex": read_regex,
+    "guided_regex": regex,
     "guided_choice": Choice,
-    "guided_grammar": read_grammar,
+    "guided_grammar": grammar,
     "json_schema": bare_schema,
-    "regex": read_regex,
+    "regex": regex,
     "ebnf": Gbnf,
     "grammar": Gbnf,
     "structural_tag": structural_tag,

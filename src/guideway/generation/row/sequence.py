@@ -17,7 +17,8 @@ ranks: the budget has changed the text if it removed a token of a rank that is n
 import copy
 import math
 import time
-from typing import Final, final
+from collections.abc import Callable
+from typing import Any, Final, final
 
 from guideway.automaton.token_tries import Row
 from guideway.automaton.token_tries import count as count_tokens
@@ -253,6 +254,19 @@ class Sequence:
         text = self._transcript.take(final=self.finish_reason is not None)
         steps, self._traced = tuple(self._trace[self._traced :]), len(self._trace)
         return Event(self.number, token, text, self.finish_reason, steps)
+
+    def ready(self) -> bool:
+        """Do what the next step needs of the constraint; return True."""
+        self.row()
+        return not self.request.trace or self.standing is None or True
+
+    def attempt(self, ask: Callable[..., bool], *given: Any) -> bool | None:
+        """Return what `ask` returns; on an error the row fails alone, and the result is None."""
+        try:
+            return ask(*given)
+        except GuidewayError as error:
+            self.fail(error)
+            return None
 
     def fail(self, error: GuidewayError) -> None:
         """End here, because of an error of this row alone."""

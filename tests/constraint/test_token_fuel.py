@@ -1,0 +1,89 @@
+"""Limits of the work of a token, for sources whose first mask is cheap and a later one is not."""
+
+import random
+import time
+
+import pytest
+
+import guideway as gw
+from guideway.automaton.token_tries import unpack
+from guideway.constraint.compiled import CompiledConstraint
+from guideway.models.fake import FakeModel
+from guideway.sources.sources import Source
+
+BYTES = gw.Vocabulary([bytes([b]) for b in range(256)] + [b"<eos>"], {256})
+# A text of it has exponentially many states; a few letters in, one step took 7 s and 1.5 GB.
+LATE = gw.Regex(r"(?=.*a.{18}b)(?=.*c.{18}d)(?!.*e.{18}f)[a-f]*", dialect="ecma")
+EASY = [
+    gw.Regex(r"(?=.*[0-9])(?=.*[a-z])[a-z0-9]{8,20}"),
+    gw.JsonSchema({"properties": {"a": {"pattern": "^x+$"}, "b": {"type": "number"}}}),
+    gw.Lark('start: "a" start "b" | /[0-9]+/'),
+    gw.Gbnf('root ::= "a" root "b" | [0-9]'),
+]
+
+
+def walk(constraint: CompiledConstraint, seed: int, most: int = 24) -> list[bytes]:
+    """The masks of a random text."""
+    dice, state, masks = random.Random(seed), constraint.start(), list[bytes]()
+    for _ in range(most):
+        masks.append(constraint.mask(state).tobytes())
+        allowed = [token for token in unpack(constraint.mask(state)).tolist() if token < 256]
+        if not allowed:
+            break
+        state = constraint.advance(state, dice.choice(allowed))
+    return masks
+
+
+def error_of(constraint: CompiledConstraint, seed: int) -> gw.LimitError | None:
+    try:
+        walk(constraint, seed)
+    except gw.LimitError as error:
+        return error
+    return None
+
+
+def test_a_token_that_costs_too_much_is_an_error_and_leaves_no_debt() -> None:
+    late = gw.compile(LATE, BYTES, gw.Budget.untrusted())
+    errors = list[gw.LimitError]()
+    for seed in range(6):
+        began = time.process_time()
+        error = error_of(late, seed)
+        assert time.process_time() - began < 5
+        errors += [] if error is None else [error]
+        for source in EASY:
+            walk(gw.compile(source, BYTES, gw.Budget.untrusted()), seed)
+    assert 0 < len(errors) < 6
+    for each in errors:
+        assert each.limit == "fuel"
+        assert "a token takes more than 400000 parts" in str(each)
+        assert "token_fuel" in str(each)
+
+
+@pytest.mark.parametrize("source", EASY, ids=lambda source: type(source).__name__)
+def test_masks_do_not_depend_on_the_budget(source: Source) -> None:
+    free, limited = (gw.compile(source, BYTES, b) for b in (None, gw.Budget.untrusted()))
+    for seed in range(3):
+        assert walk(free, seed) == walk(limited, seed)
+
+
+def test_a_row_that_costs_too_much_fails_alone() -> None:
+    model = gw.Model(FakeModel.random(BYTES))
+    arguments = {"max_new_tokens": 40, "temperature": 1.0, "min_new_tokens": 40}
+    other = {**arguments, "seed": 5}
+    whole = model.generate("x", gw.Regex("[ab]+"), **other).text
+    failed = 0
+    with gw.Engine(model) as engine:
+        for seed in range(6):
+            hostile = engine.submit(
+                "x", LATE, budget=gw.Budget.untrusted(), **arguments, seed=seed, trace=seed == 0
+            )
+            good = engine.submit("x", gw.Regex("[ab]+"), **other)
+            assert good.result().text == whole
+            failed += isinstance(hostile.exception(), gw.LimitError)
+    assert failed
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 1.5, True])
+def test_token_fuel_is_a_count(wrong: float) -> None:
+    with pytest.raises(gw.LimitError, match="token_fuel"):
+        gw.Budget(token_fuel=wrong)
