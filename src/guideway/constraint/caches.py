@@ -205,11 +205,11 @@ def warmup() -> None:
     vocabulary = Vocabulary([bytes((byte,)) for byte in range(256)])
     sources += [Regex(r"\w\d\s.(?i:k)"), Gbnf('root ::= "a"'), Lark(GRAMMAR)]
     for source in sources:
-        constraint = compile_source(source, vocabulary)
-        constraint.mask(constraint.start())
+        _begin(source, vocabulary)
+    remembered.forget(vocabulary)
     np.unique(np.zeros(1))  # imports numpy.ma
     prepared[_prepare] = None
-    gc.collect()  # no garbage is kept with it
+    gc.collect()  # frozen garbage would keep the lexer DFA for ever
     gc.freeze()
 
 
@@ -241,3 +241,8 @@ def _prepare(vocabulary: Vocabulary) -> None:
     for byte in json.dumps(values).encode():
         constraint.mask(state)
         state = constraint.advance(state, bytes_[bytes((byte,))])
+
+
+def _begin(source: Source, vocabulary: Vocabulary) -> None:
+    constraint = compile_source(source, vocabulary)
+    constraint.mask(constraint.start())

@@ -142,6 +142,12 @@ class Remembered:
                 self._sizes[last] = self._kept[last].size()
             self._shrink()
 
+    def forget(self, vocabulary: Vocabulary) -> None:
+        """Drop the constraints of one vocabulary object."""
+        with self._lock:
+            for key in [key for key in self._kept if key.parts[1] is vocabulary]:
+                del self._kept[key], self._sizes[key]
+
     def clear(self) -> None:
         with self._lock:
             self._kept.clear()
