@@ -261,10 +261,10 @@ def test_compiling_holds_up_nobody(monkeypatch: pytest.MonkeyPatch):
 
     going, compile_ = threading.Event(), jobs.compile_source
 
-    def held(source: Any, vocabulary: Any) -> Any:
+    def held(source: Any, *more: Any) -> Any:
         if source == gw.Regex("slow"):
             assert going.wait(60)
-        return compile_(source, vocabulary)
+        return compile_(source, *more)
 
     monkeypatch.setattr(jobs, "compile_source", held)
     with gw.Engine(FAKE) as engine:

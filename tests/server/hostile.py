@@ -45,7 +45,7 @@ def encoded(
 ) -> bytes:
     """HTTP/1.1 of a request."""
     size = len(body) if length is None else length
-    fields = {"host": "a", **headers, "content-length": size, "connection": "close"}
+    fields = {"host": "localhost", **headers, "content-length": size, "connection": "close"}
     lines = [f"{method} {path} HTTP/1.1", *(f"{name}: {value}" for name, value in fields.items())]
     return "\r\n".join([*lines, "", ""]).encode() + body
 
@@ -338,6 +338,14 @@ raw(
     answers={415},
 )
 raw(
+    "hosts of others",
+    *(
+        encoded(TALKED.encode(), headers={**JSON, "host": name})
+        for name in ("evil.example", "localhost.evil.example:80", "127.0.0.1.evil.example", "[::2]")
+    ),
+    answers={400},
+)
+raw(
     "wrong encodings",
     encoded(b"\x1f\x8b\x08\x00garbage", headers={**JSON, "content-encoding": "gzip"}),
     answers={400, 415},
@@ -362,14 +370,14 @@ raw(
     b"GET /x HTTP/9.9\r\n\r\n",
     b"GET  /x  HTTP/1.1\r\n\r\n",
     b"POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
-    b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
-    b"GET /x HTTP/1.1\r\nHost: a\r\nA: " + b"a" * 100_000 + b"\r\n\r\n",
-    b"GET /x HTTP/1.1\r\nHost: a\r\n" + b"a: b\r\n" * 20_000 + b"\r\n",
-    b"GET /x HTTP/1.1\r\nHost: a\r\nA: \x00\r\n\r\n",
-    b"GET /x HTTP/1.1\r\nHost: a\r\n: b\r\n\r\n",
+    b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
+    b"GET /x HTTP/1.1\r\nHost: localhost\r\nA: " + b"a" * 100_000 + b"\r\n\r\n",
+    b"GET /x HTTP/1.1\r\nHost: localhost\r\n" + b"a: b\r\n" * 20_000 + b"\r\n",
+    b"GET /x HTTP/1.1\r\nHost: localhost\r\nA: \x00\r\n\r\n",
+    b"GET /x HTTP/1.1\r\nHost: localhost\r\n: b\r\n\r\n",
     b"GET /x HTTP/1.1\r\n\r\n",
     encoded(b"zz\r\nab\r\n", headers={**JSON, "transfer-encoding": "chunked"}, length=9),
-    b"POST " + CHAT.encode() + b" HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+    b"POST " + CHAT.encode() + b" HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     b"Transfer-Encoding: chunked\r\n\r\nzz\r\nab\r\n",
 )
 
@@ -379,12 +387,14 @@ def leaving(kind: str, sent: bytes, wait: float = 0.05) -> None:
 
 
 LONG = json.dumps({"messages": TALK, "max_tokens": 1000, "min_tokens": 1000}).encode()
-leaving("half a head", b"POST /v1/chat/completions HTTP/1.1\r\nHost: a\r\nCont")
+leaving("half a head", b"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nCont")
 leaving("half a body", encoded(TALKED.encode()[:9], length=len(TALKED)))
 leaving("gone before the answer", encoded(LONG), 0.5)
 leaving("gone from a stream", encoded(LONG[:-1] + b', "stream": true}'), 0.5)
 HELD = [
-    whole("a head that does not end", b"POST /v1/models HTTP/1.1\r\nHost: a\r\nCont", {408}),
+    whole(
+        "a head that does not end", b"POST /v1/models HTTP/1.1\r\nHost: localhost\r\nCont", {408}
+    ),
     whole("a connection without a request", b"", {408}),
     whole("a body that does not end", encoded(b'{"messages": [', length=999), {408}),
     Request("not read", ((encoded(LONG[:-1] + b', "stream": true}'), 5.0),), ends=False),

@@ -4,8 +4,10 @@ nothing."""
 import asyncio
 import gc
 import json
+import threading
 import time
-from collections.abc import Iterator
+import traceback
+from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import Any
 
@@ -14,11 +16,19 @@ import pytest
 
 import guideway as gw
 from guideway.server import create_app
+from guideway.server.compiling import BESIDE
 from guideway.server.settings import Limits, Names
 from server.served import PERSON, TALK, TOOL, Client, model, served
 
 CHAT = "/v1/chat/completions"
 JSON = {"content-type": "application/json"}
+POST: dict[str, Any] = {
+    "type": "http",
+    "method": "POST",
+    "headers": [(b"content-type", b"application/json")],
+    "query_string": b"",
+    "http_version": "1.1",
+}
 FORMAT = {"type": "json_schema", "json_schema": {"name": "person", "schema": PERSON}}
 NUMBER = {"type": "integer"}
 OLD = {"structures": [{"begin": "<n>", "schema": NUMBER, "end": "</n>"}], "triggers": ["<n>"]}
@@ -396,6 +406,11 @@ def test_explain_and_tokenize(client: Client) -> None:
     assert client.ok("/v1/tokenize", prompt="ab")["tokens"] == [97, 98]
 
 
+def custom(**fields: Any) -> dict[str, Any]:
+    """A custom tool with one field wrong."""
+    return {"tools": [{"type": "custom", "custom": {"name": "a", **fields}}]}
+
+
 BAD: list[tuple[dict[str, Any], int, str]] = [
     ({"foo": 1}, 400, "foo is unknown"),
     ({"temprature": 1}, 400, "did you mean 'temperature'"),
@@ -440,7 +455,14 @@ BAD: list[tuple[dict[str, Any], int, str]] = [
     ({"tools": [TOOL], "tool_choice": {"type": "allowed_tools", "tools": []}}, 400, "a list"),
     ({"tools": [TOOL, TOOL]}, 400, "two tools have the name 'person'"),
     ({"tools": [{"type": "function", "function": 3}]}, 400, "needs a name"),
-    ({"tools": [{"type": "custom", "custom": {"name": "a", "format": 3}}]}, 400, "grammar, not 3"),
+    (custom(format=3), 400, "tool 'a', format must"),
+    (custom(name="a\nb"), 400, "name must match"),
+    (custom(name="x</custom_tool_call>"), 400, "name must match"),
+    (custom(formatt={"type": "text"}), 400, "formatt is unknown"),
+    (custom(description=5), 400, "description must be a string, not 5"),
+    (custom(format={"type": "grammar"}), 400, "format.syntax is missing"),
+    (custom(format={"type": "grammar", "grammar": {**DATE, "syntax": "x"}}), 400, "'lark'"),
+    (custom(format={"type": "grammar", "grammar": {**DATE, "definition": 5}}), 400, "not 5"),
     ({"tools": [], "tool_choice": "required"}, 400, "no tools"),
     ({"messages": [{"role": "assistant", "tool_calls": 3}]}, 400, "tool_calls must be a list"),
     ({"stop": ["a" * 300]}, 400, "256"),
@@ -510,6 +532,52 @@ def test_an_expensive_source_costs_its_own_request() -> None:
     engine.close(cancel=True)
 
 
+def test_refusals_that_are_known_do_not_grow() -> None:
+    """A traceback that is raised again gets longer, and its frames hold requests."""
+    found, engine = served()
+    contradiction = {"json": {"type": "string", "minLength": 3, "maxLength": 2}}
+    for _ in range(3):
+        assert found.post(CHAT, messages=TALK, structured_outputs=contradiction).status_code == 400
+    (known,) = found.app.state.server.compilers._known.values()
+    assert len([*traceback.walk_tb(known.result().__traceback__)]) < 12
+    first = len([*traceback.walk_tb(known.result().__traceback__)])
+    for _ in range(9):
+        found.post(CHAT, messages=TALK, structured_outputs=contradiction)
+    assert len([*traceback.walk_tb(known.result().__traceback__)]) == first
+    found.app.state.server.compilers.close()
+    engine.close(cancel=True)
+
+
+def test_sources_that_nobody_waits_for_are_not_tried() -> None:
+    """Clients that send expensive sources and leave do not make a queue for all others."""
+    found, engine = served()
+    compilers, tried, go = found.app.state.server.compilers, list[gw.Regex](), threading.Event()
+
+    def slow(source: gw.Regex) -> None:
+        tried.append(source)
+        go.wait(30)
+
+    compilers._try = slow
+
+    async def run() -> None:
+        sources = [gw.Regex(f"a{n}") for n in range(BESIDE + 40)]
+        checks = [asyncio.create_task(compilers.check(each)) for each in sources]
+        again = asyncio.create_task(compilers.check(sources[-1]))
+        while len(tried) < BESIDE:
+            await asyncio.sleep(0.01)
+        for each in checks:
+            each.cancel()
+        await asyncio.gather(*checks, return_exceptions=True)
+        assert len(compilers._known) == 1
+        go.set()
+        assert await again
+
+    asyncio.run(run())
+    assert len(tried) == BESIDE + 1
+    compilers.close()
+    engine.close(cancel=True)
+
+
 def test_keys_and_sizes() -> None:
     found, engine = served(keys=["one", "two"], limits=Limits(body=200))
     assert found.get("/v1/models").json()["data"][0]["id"] == "fake"
@@ -527,6 +595,27 @@ def test_keys_and_sizes() -> None:
 
     more = {**JSON, **found.headers}
     assert found.send("POST", CHAT, content=chunks(), headers=more).status_code == 413
+    engine.close(cancel=True)
+
+
+def test_a_page_elsewhere_cannot_come_under_a_name_of_its_own() -> None:
+    found, engine = served(hosts=["127.0.0.1", "::1", "Box"])
+    for named, status in {
+        "127.0.0.1:8000": 200,
+        "[::1]:8000": 200,
+        "box": 200,
+        "BOX:1": 200,
+        "evil.example": 400,
+        "127.0.0.1.evil.example:8000": 400,
+        "": 400,
+    }.items():
+        for path in ("/", "/health", "/v1/models"):
+            answer = found.send("GET", path, headers={"host": named})
+            assert answer.status_code == status, (named, path)
+        if status == 400:
+            error = answer.json()["error"]
+            assert repr(named.partition(":")[0]) in error["message"]
+            assert error["code"] == "unknown_host"
     engine.close(cancel=True)
 
 
@@ -575,30 +664,57 @@ def test_a_client_that_goes_away_stops_its_text(stream: bool) -> None:
     app = create_app(engine, limits=Limits(tokens=100_000))
     most = {"max_tokens": 100_000, "min_tokens": 100_000}  # the model must not end the text
     body = json.dumps({"messages": TALK, "stream": stream, **most}).encode()
-
-    async def leave() -> None:
-        sent = [{"type": "http.request", "body": body, "more_body": False}]
-        came = asyncio.Event()
-
-        async def receive() -> Any:
-            if sent:
-                return sent.pop()
-            await (came.wait() if stream else asyncio.sleep(0.05))
-            return {"type": "http.disconnect"}
-
-        async def send(message: Any) -> None:
-            if message["type"] == "http.response.body":
-                came.set()
-
-        scope = {"type": "http", "method": "POST", "path": CHAT, "headers": [], "query_string": b""}
-        await app(scope, receive, send)
-
-    asyncio.run(asyncio.wait_for(leave(), 30))
+    ran = leave(app, CHAT, body, lambda: bool(engine._running))
+    assert ran
     assert app.state.server.open == 0
     until = time.monotonic() + 10
     while engine._running and time.monotonic() < until:
         time.sleep(0.01)
     assert not engine._running
+    engine.close(cancel=True)
+
+
+def leave(app: Any, path: str, body: bytes, busy: Callable[[], bool]) -> bool:
+    """Send a request, and leave as soon as the server is busy with it; False if it never was."""
+    sent = [{"type": "http.request", "body": body, "more_body": False}]
+    ran = False
+
+    async def receive() -> Any:
+        nonlocal ran
+        if sent:
+            return sent.pop()
+        until = time.monotonic() + 30
+        while not (ran := busy()) and time.monotonic() < until:
+            await asyncio.sleep(0.01)
+        return {"type": "http.disconnect"}
+
+    async def send(message: Any) -> None:
+        pass
+
+    asyncio.run(asyncio.wait_for(app({**POST, "path": path}, receive, send), 60))
+    return ran
+
+
+def test_decisions_of_a_client_that_goes_away_stop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model that reads for ever: only what ends the thread ends the request."""
+    engine, read, chosen = gw.Engine(model()), 0, gw.Model.choose
+
+    def choose(self: gw.Model, prompt: Any, choices: list[str]) -> dict[str, float]:
+        nonlocal read
+        read += 1
+        time.sleep(0.01)
+        return chosen(self, prompt, choices)
+
+    monkeypatch.setattr(gw.Model, "choose", choose)
+    app = create_app(engine)
+    question = {"type": "predicate", "instructions": "It is warm"}
+    body = json.dumps({"input": "Hot.", "questions": [question] * 64}).encode()
+    assert leave(app, "/v1/decisions", body, lambda: read > 2)
+    ended = read
+    assert ended < 60
+    time.sleep(0.2)
+    assert read <= ended + 1
+    assert app.state.server.open == 0
     engine.close(cancel=True)
 
 
@@ -652,8 +768,8 @@ def test_a_client_that_leaves_while_the_server_sends_leaves_nothing(client: Clie
                 left.set()
                 await asyncio.sleep(0.1)
 
-        scope = {"type": "http", "method": "POST", "path": "/v1/completions", "headers": []}
-        await client.app({**scope, "query_string": b"", "http_version": "1.1"}, receive, send)
+        await client.app({**POST, "path": "/v1/completions"}, receive, send)
+        assert sent >= at
         assert client.app.state.server.open == 0
 
     gc.collect()

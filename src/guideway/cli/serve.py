@@ -63,6 +63,13 @@ def serve(
         int, typer.Option(help="Texts that wait beyond those; more get 429.", min=0)
     ] = 64,
     timeout: Annotated[float, typer.Option(help="Seconds of a request, at most.", min=1)] = 300.0,
+    allowed_hosts: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A name under which clients reach the server, beside HOST and localhost; may be "
+            "repeated. Without keys, requests to other names are refused."
+        ),
+    ] = None,
     cors: Annotated[
         list[str] | None,
         typer.Option(help="An origin that browsers may send requests from; may be repeated."),
@@ -115,11 +122,13 @@ def serve(
             engine,
             name=served,
             keys=keys,
+            hosts=hosts_of(host, allowed_hosts or [], keyed=bool(keys)),
             names=names,
             limits=limits,
             origins=cors or [],
             log_texts=log_texts,
         )
+        guideway.warmup()  # the first request does not wait for it
         for line in greeting(served, host, port, keyed=bool(keys), limits=limits, batch=max_batch):
             print_line(line)
         how: dict[str, Any] = {"log_config": None, "access_log": False}  # the application logs
@@ -151,6 +160,17 @@ def is_local(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
+
+
+def hosts_of(host: str, allowed: list[str], *, keyed: bool) -> list[str]:
+    """The names under which a server may be reached; [] for all.
+
+    >>> hosts_of("127.0.0.1", ["box"], keyed=False)
+    ['127.0.0.1', 'localhost', '127.0.0.1', '::1', 'box']
+    >>> hosts_of("0.0.0.0", [], keyed=True)
+    []
+    """
+    return [] if keyed and not allowed else [host, "localhost", "127.0.0.1", "::1", *allowed]
 
 
 def pairs(option: str, given: list[str] | None) -> list[tuple[str, str]]:

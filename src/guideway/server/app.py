@@ -1,6 +1,6 @@
 """The application: routes, limits, errors, streams.
 
-    request ─▶ Guard (key, size) ─▶ read (protocol, reading) ─▶ try the source (compiling)
+    request ─▶ Guard (host, key, size) ─▶ read (protocol, reading) ─▶ try the source (compiling)
                                                                      │
     answer or events ◀─ answers ◀─ Engine (searches: Model) ◀────────┘
 
@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import hmac
 import logging
+import re
 from collections.abc import AsyncGenerator, Sequence
 from typing import Final, final
 
@@ -32,31 +33,41 @@ OPEN: Final = ("/health", *FILES)  # without a key
 
 @final
 class Guard:
-    """Checks key, kind, size and pace of a request before anything reads it."""
+    """Checks host, key, kind, size and pace of a request before anything reads it."""
 
-    def __init__(self, app: ASGIApp, keys: Sequence[str], limits: Limits) -> None:
+    def __init__(
+        self, app: ASGIApp, keys: Sequence[str], hosts: Sequence[str], limits: Limits
+    ) -> None:
         self.app, self.limits = app, limits
         self._keys = [key.encode() for key in keys]
+        self._hosts = [host.lower() for host in hosts]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer 401 or 413, or hand the request on."""
+        """Answer 400, 401, 413 or 415, or hand the request on."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        headers = dict(scope["headers"])
-        if self._keys and scope["path"] not in OPEN and not self._known(headers):
-            refusal = Refusal(401, "the API key is missing or wrong", "authentication_error")
-            await _refuse(refusal, scope, receive, send)
-            return
-        limit, length = self.limits.body, headers.get(b"content-length", b"0")
-        if scope["method"] == "POST" and not _is_json(headers):
-            refusal = Refusal(415, "send the body with Content-Type: application/json", INVALID)
-        elif not length.isdigit() or int(length) > limit:
-            refusal = _too_large(limit)
-        else:
+        refusal = self._refusal(scope)
+        if refusal is None:
             await self.app(scope, self._counted(receive), send)
             return
-        await _refuse(refusal, scope, receive, send)
+        record_of(scope).refusal = refusal
+        await refusal.answer()(scope, receive, send)
+
+    def _refusal(self, scope: Scope) -> Refusal | None:
+        """The answer to a request that is refused by its head."""
+        headers, limit = dict(scope["headers"]), self.limits.body
+        length = headers.get(b"content-length", b"0")
+        if self._hosts and (host := _host(headers)) not in self._hosts:
+            told = f"this server is not {brief(host)}: name the host when you start the server"
+            return Refusal(400, told, INVALID, code="unknown_host")
+        if self._keys and scope["path"] not in OPEN and not self._known(headers):
+            return Refusal(401, "the API key is missing or wrong", "authentication_error")
+        if scope["method"] == "POST" and not _is_json(headers):
+            return Refusal(415, "send the body with Content-Type: application/json", INVALID)
+        if not length.isdigit() or int(length) > limit:
+            return _too_large(limit)
+        return None
 
     def _counted(self, receive: Receive) -> Receive:
         """The body of a request, within its limits of size and time."""
@@ -85,9 +96,14 @@ class Guard:
         return any(found)
 
 
-async def _refuse(refusal: Refusal, scope: Scope, receive: Receive, send: Send) -> None:
-    record_of(scope).refusal = refusal
-    await refusal.answer()(scope, receive, send)
+def _host(headers: dict[bytes, bytes]) -> str:
+    """The host that a request names, without the port.
+
+    >>> _host({b"host": b"[::1]:8000"}), _host({b"host": b"Localhost"}), _host({})
+    ('::1', 'localhost', '')
+    """
+    named = headers.get(b"host", b"").decode("latin-1").lower()
+    return re.sub(r":\d*$", "", named).strip("[]")
 
 
 def _is_json(headers: dict[bytes, bytes]) -> bool:
@@ -104,6 +120,7 @@ def create_app(
     *,
     name: str = "guideway",
     keys: Sequence[str] = (),
+    hosts: Sequence[str] = (),
     names: Names | None = None,
     limits: Limits | None = None,
     origins: Sequence[str] = (),
@@ -115,6 +132,9 @@ def create_app(
         engine: generates all texts; the application does not close it.
         name: what clients call the model.
         keys: API keys; without one, everybody may use the server.
+        hosts: names and addresses that the header `Host` may have; without one, it may have any.
+            A server without keys needs them: a page elsewhere could reach it under a name of its
+            own (DNS rebinding).
         names: models, classifiers and watermarks that requests may name.
         limits: limits of requests.
         origins: origins that browsers may send requests from (CORS).
@@ -135,7 +155,7 @@ def create_app(
 
     app = FastAPI(title="guideway", docs_url=None, redoc_url=None, lifespan=lifespan)
     app.state.server = server
-    app.add_middleware(Guard, keys=keys, limits=server.limits)
+    app.add_middleware(Guard, keys=keys, hosts=hosts, limits=server.limits)
     if origins:
         from starlette.middleware.cors import CORSMiddleware
 

@@ -21,7 +21,7 @@ import sys
 import threading
 import time
 import traceback
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import Connection
@@ -177,6 +177,7 @@ class Compilers:
         self._template: _Template | None = None
         self._lock = threading.Lock()
         self._known = OrderedDict[bytes, asyncio.Future[GuidewayError | None]]()
+        self._waiting = Counter[bytes]()  # requests for each source
 
     def start(self) -> None:
         """Start the process, so that the first source does not wait for it."""
@@ -185,6 +186,8 @@ class Compilers:
 
     async def check(self, source: Source) -> bool:
         """Return if the source compiles within the limits: True if that was known.
+
+        A source that waits for its turn is forgotten when all its requests have been cancelled.
 
         Raises:
             GuidewayError: it does not; the error says why.
@@ -197,12 +200,26 @@ class Compilers:
             while len(self._known) > KEPT:
                 self._known.popitem(last=False)
         self._known.move_to_end(key)
-        error = await asyncio.shield(self._known[key])
+        error = await self._outcome(key, self._known[key])
         if _may_pass(error):
             self._known.pop(key, None)
         if error is not None:
-            raise error
+            raise error.with_traceback(None)  # else each time makes the traceback longer
         return known
+
+    async def _outcome(
+        self, key: bytes, future: "asyncio.Future[GuidewayError | None]"
+    ) -> GuidewayError | None:
+        self._waiting[key] += 1
+        try:
+            return await asyncio.shield(future)
+        finally:
+            self._waiting[key] -= 1
+            if not self._waiting[key]:
+                del self._waiting[key]
+                if not future.done() and self._known.get(key) is future:
+                    del self._known[key]
+                    future.cancel()
 
     def _try(self, source: Source) -> GuidewayError | None:
         try:

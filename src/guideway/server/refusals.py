@@ -110,6 +110,7 @@ WORDS: Final[Mapping[str, str]] = {
     "literal_error": "be {expected}",
     "model_attributes_type": "be an object",
     "model_type": "be an object",
+    "string_pattern_mismatch": "match {pattern}",
     "string_too_long": "have at most {max_length} characters",
     "string_type": "be a string",
     "too_long": "have at most {max_length} items, not {actual_length}",

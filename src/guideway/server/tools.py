@@ -4,11 +4,14 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Any, Final, final
 
+from pydantic import ValidationError
+
 from guideway.chat.tool_formats import FORMATS
 from guideway.chat.tools import tools as tools_source
 from guideway.errors import SourceError, UnsupportedError, brief
 from guideway.server.conversation import is_object, objects
-from guideway.server.refusals import of_field
+from guideway.server.protocol import CustomTool, GrammarInput
+from guideway.server.refusals import as_invalid, of_field
 from guideway.server.replies import CLOSED, OPENED, Form
 from guideway.server.sources import read_grammar
 from guideway.sources.names import did_you_mean
@@ -28,12 +31,12 @@ class Chosen:
 
     Attributes:
         functions: descriptions of functions, as in chat completions.
-        custom: the fields of custom tools by name.
+        custom: custom tools by name.
         choice: "auto", "required", "none".
     """
 
     functions: list[Tool]
-    custom: dict[str, Tool]
+    custom: dict[str, CustomTool]
     choice: str
 
     @classmethod
@@ -51,7 +54,8 @@ class Chosen:
             return cls([], {}, "none")
         kept = {name: tool for name, tool in named.items() if names is None or name in names}
         functions = [tool for tool in kept.values() if tool["type"] == "function"]
-        custom = {name: tool for name, tool in kept.items() if tool["type"] == "custom"}
+        with of_field("tools"):
+            custom = {name: _custom(tool) for name, tool in kept.items() if "custom" in tool}
         return cls(functions, custom, mode)
 
     def read(
@@ -67,7 +71,7 @@ class Chosen:
             form = replace(form, tools=called)
             replies.append(called)
             marks += [] if (mark := FORMATS[called.format].trigger) is None else [mark]
-        replies += [_call(name, tool) for name, tool in self.custom.items()]
+        replies += [_call(tool) for tool in self.custom.values()]
         if free and answer is not None:
             replies.append(answer)
         elif free and self.custom:
@@ -80,8 +84,8 @@ class Chosen:
         """What the model is told of custom tools, which chat templates do not know."""
         if not self.custom:
             return []
-        lines = [f"- {name}: {_about(tool)}".rstrip(": ") for name, tool in self.custom.items()]
-        listed = "\n".join(lines)
+        told = [f"- {tool.name}: {tool.description or ''}" for tool in self.custom.values()]
+        listed = "\n".join(line.rstrip(": ") for line in told)
         form = f"{OPENED}NAME\nINPUT\n{CLOSED}"
         content = f"You can call these tools:\n{listed}\nWrite a call as\n{form}"
         return [{"role": "system", "content": content}]
@@ -155,23 +159,22 @@ def _known(name: object, names: list[str]) -> str:
     return name
 
 
-def _call(name: str, tool: Tool) -> Source:
+def _custom(tool: Tool) -> CustomTool:
+    inside = _inside(tool)
+    form = inside.get("format")
+    if is_object(form) and is_object(form.get("grammar")):  # chat completions have one more level
+        inside = {**inside, "format": {"type": form.get("type"), **form["grammar"]}}
+    try:
+        return CustomTool.model_validate(inside)
+    except ValidationError as error:
+        told = as_invalid(error, CustomTool, inside)
+        raise SourceError(f"of the custom tool {brief(inside.get('name'))}, {told}") from None
+
+
+def _call(tool: CustomTool) -> Source:
     """A call of a custom tool: its input is a text of its grammar, or any text up to the mark."""
-    form, end = _form(tool), f"\n{CLOSED}"
+    end = f"\n{CLOSED}"
     item: Source = until(end, include=False)
-    if form["type"] == "grammar":
-        inside = _inside(form)  # chat completions have one more level
-        item = read_grammar(str(inside.get("definition", "")), inside.get("syntax"))
-    return Sequence((Literal(f"{OPENED}{name}\n"), capture(name, item), Literal(end)))
-
-
-def _form(tool: Tool) -> Tool:
-    """The format of the input of a custom tool."""
-    form = _inside(tool).get("format") or {"type": "text"}
-    if not is_object(form) or form.get("type") not in ("text", "grammar"):
-        raise SourceError(f"the format of a custom tool is text or a grammar, not {brief(form)}")
-    return form
-
-
-def _about(tool: Tool) -> str:
-    return str(_inside(tool).get("description") or "")
+    if isinstance(tool.format, GrammarInput):
+        item = read_grammar(tool.format.definition, tool.format.syntax)
+    return Sequence((Literal(f"{OPENED}{tool.name}\n"), capture(tool.name, item), Literal(end)))
