@@ -65,7 +65,7 @@ def test_tokens_that_leave_a_state_go_on_in_what_follows(
     assert set(_allowed(words)) == expected
 
 
-LIMITS = ["_ALL_WIDE", "_MOST_EXITS", "MOST_PICTURES", "MOST_ROWS", "_MOST"]
+LIMITS = ["_ALL_WIDE", "_MOST_EXITS", "MOST_STATE_MASKS", "MOST_ROWS", "_MOST"]
 
 
 @pytest.mark.parametrize("limit", LIMITS)
@@ -82,7 +82,7 @@ def test_where_there_is_no_room_for_state_masks_masks_are_the_same(
     assert set(_allowed(_words(words), pattern)) == expected
 
 
-TABLES = ["_ALL_WIDE", "_ALL_LISTED", "MOST_PICTURES", "MOST_NOTED", "MOST_ROWS", "MOST_NODES"]
+TABLES = ["_ALL_WIDE", "_ALL_LISTED", "MOST_STATE_MASKS", "MOST_NOTED", "MOST_ROWS", "MOST_NODES"]
 
 
 @pytest.mark.parametrize("table", TABLES)
@@ -116,7 +116,7 @@ def _walk(constraint: CompiledConstraint, text: bytes) -> TokenMaskCache:
         constraint.mask(state)
         state = constraint.advance(state, byte)
     used = state.pda.mask_cache
-    assert not (used.state_mask_at == at.NO_PICTURE).any()
+    assert not (used.state_mask_at == at.NO_STATE_MASK).any()
     assert not used.state_masks["base"][0]
     return used
 

@@ -29,7 +29,7 @@ _SOUGHT: Final = 64  # or one for `cost_after_token`, which enters all in the en
 _ROUGHLY: Final = 2  # factor for NAMED nodes, as the plain engine may find longer completions
 _OTHER: Final = -1  # a key that is no name, in place of a rank
 _NEVER: Final = (-1, 0, 0)
-_FRAMES: Final = frozenset((at.OPENED, at.BEHIND, at.MEMBER, at.MEMBERS, at.KEY))
+_FRAMES: Final = frozenset((at.AFTER_BRACE, at.AFTER_VALUE, at.MEMBER, at.MEMBERS, at.KEY))
 
 _Way = TypeVar("_Way")
 Answer = TypeVar("Answer")
@@ -204,7 +204,7 @@ class CostToEnd:
             return None
         if kind == at.KEY:
             return self._key(record, names, depth)
-        if kind in (at.OPENED, at.BEHIND):
+        if kind in (at.AFTER_BRACE, at.AFTER_VALUE):
             return self._required(names, _OTHER, depth)
         if names.missing and not names.object.bare:  # after a comma or the brace
             return self._required(names, _OTHER, depth, read=1)
@@ -290,7 +290,7 @@ _NAMES: Final = 1 << 10  # names of an object
 _ROUNDS: Final = 32  # rounds to a fixpoint before a node counts as growing
 _OFF: Final = (0, 1, 2, 4, 8, 16, 32, 64, 128)  # discounts of a literal in bytes
 _ESCAPED: Final = len("\\ud83d\\ude00")  # a character of the current key
-_HEADROOM_FRAMES: Final = frozenset((at.OPENED, at.BEHIND, at.MEMBER, at.MEMBERS, at.KEY))
+_HEADROOM_FRAMES: Final = frozenset((at.AFTER_BRACE, at.AFTER_VALUE, at.MEMBER, at.MEMBERS, at.KEY))
 _READ: Final = frozenset((at.LITERAL, at.LEXEME, at.COUNTED, at.BOUNDED, at.WORDS))
 
 

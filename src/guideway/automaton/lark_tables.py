@@ -63,7 +63,7 @@ class LalrNodes:
             frame = frame.below
         start = self._arena.put("edges", np.array(states[::-1], np.int32))
         lines = self._lines_of(place)
-        return self._arena.make(at.PLACE, self.table, lines, start, len(states) // 2, line)
+        return self._arena.make(at.PUSH_STATES, self.table, lines, start, len(states) // 2, line)
 
     def scan(self, state: int, lines: int, *, ahead: bool = False) -> None:
         """Write the options of a state; on a second call their first bytes too.

@@ -22,7 +22,7 @@ _FUTILE: Final = 64  # long searches without a result (4 ms each) before giving 
 _SHORTEST: Final = 16  # places of a search after that
 _LOOKED_AT: Final = 64  # expressions of a search for a settled text
 _REMEMBERED: Final = 100_000  # stacks before the cache is cleared
-_ABOVE: Final = 8  # most nodes above a TOOK
+_ABOVE: Final = 8  # most nodes above a LEXED
 _DEEPEST: Final = 1024  # expressions of a stack
 
 
@@ -76,9 +76,9 @@ class Verdicts:
             self._arena.context.short, self._arena.context.futile = _SHORTEST, True
 
     def _can_be_said(self, node: int, stack: int) -> bool:
-        """Return True if no node on a place stands for any text; none does below a TOOK."""
+        """Return True if no node on a place stands for any text; none does below a LEXED."""
         record, above = self._arena.record(node), 0
-        while stack and above < _ABOVE and record[0] != at.TOOK:
+        while stack and above < _ABOVE and record[0] != at.LEXED:
             node, stack = self._arena.pop(stack)
             record, above = self._arena.record(node), above + 1
         while record[0] == at.LITERAL:
@@ -106,7 +106,7 @@ class Verdicts:
             _, node, guards, *_ = self._arena.record(node)
             parts += self._guards(guards)
         while len(parts) < _DEEPEST:
-            if self._arena.record(node)[0] in (at.LINE, at.TOOK):
+            if self._arena.record(node)[0] in (at.LINE, at.LEXED):
                 expr, stack = self._read(node, stack)
             else:
                 expr = self._said(node)

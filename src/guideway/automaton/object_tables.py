@@ -274,7 +274,7 @@ def _value_nodes(members: Declared, pda: Nodes, machine: Derivatives) -> list[in
 
 
 def _opened(frame: int, style: JsonStyle, pda: Nodes) -> int:
-    opened = pda.arena.make(at.OPENED, frame)
+    opened = pda.arena.make(at.AFTER_BRACE, frame)
     if style.opened is not EPSILON:
         opened = pda.arena.make(at.SEQUENCE, pda.node(style.opened), opened)
     return pda.arena.make(at.LITERAL, pda.arena.pool(b"{"), 1, opened)

@@ -93,9 +93,10 @@ _mask_stores: "WeakSet[MaskStore]" = WeakSet()
 track_shared(lambda: total([mask_store.held() for mask_store in [*_mask_stores]]), lambda: None)
 
 
-DRAWN: Final = (at.NEED_PICTURE, at.NEED_EXITS, at.NEED_COUNT, at.NEED_TRIE)  # by mask caches
-MOST_PICTURES: Final = 1 << 18
-MOST_NOTED: Final = MOST_PICTURES  # their table is twice as large
+# Requests that mask caches serve.
+DRAWN: Final = (at.NEED_STATE_MASK, at.NEED_EXITS, at.NEED_COUNT_MASK, at.NEED_TRIE)
+MOST_STATE_MASKS: Final = 1 << 18
+MOST_NOTED: Final = MOST_STATE_MASKS  # their table is twice as large
 MOST_ROWS: Final = 4096
 SMALL: Final = 128  # subtrees of so few nodes are walked each time
 _ALL_LISTED: Final = 1 << 24
@@ -134,7 +135,7 @@ class TokenMaskCache:
         self.keys = untouched(2 * MOST_NOTED, np.int64)
         self.values = untouched(2 * MOST_NOTED, np.int32)
         self.base = untouched((MOST_ROWS, self.words), np.uint32)
-        self.state_masks = untouched(MOST_PICTURES, dtype(StateMask))
+        self.state_masks = untouched(MOST_STATE_MASKS, dtype(StateMask))
         self.exits = Exits(self.token_tries)
         self._loop = untouched((MOST_STATES, 2), np.uint64)
         self._loops = untouched(MOST_STATES, np.uint8)
@@ -237,11 +238,11 @@ class TokenMaskCache:
                 context.point(regexes=0)
 
     def serve(self, code: int, wanted: int, arena: Arena) -> None:
-        if code == at.NEED_PICTURE:
+        if code == at.NEED_STATE_MASK:
             self.make(wanted, arena.context.want_below)
         elif code == at.NEED_EXITS:
             self.make_exits(wanted, arena.leads())
-        elif code == at.NEED_COUNT:
+        elif code == at.NEED_COUNT_MASK:
             self.make_counted(wanted)
         else:
             root = self.exits.planted(arena.exits(wanted))
@@ -300,7 +301,7 @@ class TokenMaskCache:
             self.count_at[state] = made or self._refusal()
 
     def _state_mask(self, below: int, state: int) -> int:
-        """Make a state mask; return its number or at.NO_PICTURE."""
+        """Make a state mask; return its number or at.NO_STATE_MASK."""
         from guideway.automaton.kernels.entry import draw_state_mask
 
         count, left = self._taken(below, state, _ALL_BYTES)
@@ -371,7 +372,7 @@ class TokenMaskCache:
             self.spent = True
 
     def _forsake(self, state_mask: int) -> None:
-        """Replace a state mask whose exits have no room by at.NO_PICTURE."""
+        """Replace a state mask whose exits have no room by at.NO_STATE_MASK."""
         below, state = self._wide_states.pop(state_mask)
         if below == 0:
             self.state_mask_at[state] = self._refusal()
@@ -379,9 +380,9 @@ class TokenMaskCache:
             self._note(below, state, self._refusal())
 
     def _refusal(self) -> int:
-        """at.NO_PICTURE, as there is no room for a state mask or its exits."""
+        """at.NO_STATE_MASK, as there is no room for a state mask or its exits."""
         self.spent = self.spent or self.crowded
-        return at.NO_PICTURE
+        return at.NO_STATE_MASK
 
     def _hang(self, fields: list[int]) -> int:
         number = self._used_state_masks

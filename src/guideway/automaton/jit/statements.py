@@ -258,9 +258,6 @@ class Expressions:
         if word.name == "lowest_bit":
             bits = code.as_kind(arguments[0], SET)
             return Operand(SIGNED, code.value(f"call i64 @llvm.cttz.i64(i64 {bits}, i1 true)"))
-        if word.name == "bit_count":
-            bits = code.as_kind(arguments[0], SET)
-            return Operand(SIGNED, code.value(f"call i64 @llvm.ctpop.i64(i64 {bits})"))
         if word.name == "release":
             thread = code.value("call ptr @PyEval_SaveThread()")
             return Operand(SIGNED, code.value(f"ptrtoint ptr {thread} to i64"))
@@ -520,7 +517,6 @@ _OF_PYTHON: Final = {  # functions of CPython's C API, with their types
 }
 DECLARATIONS: Final = (
     "declare i64 @llvm.abs.i64(i64, i1)",
-    "declare i64 @llvm.ctpop.i64(i64)",
     "declare i64 @llvm.cttz.i64(i64, i1)",
     "declare i64 @llvm.smax.i64(i64, i64)",
     "declare i64 @llvm.smin.i64(i64, i64)",

@@ -294,8 +294,6 @@ def _kind(hint: Any) -> str:
 
 # Index of the lowest set bit of a word that is not 0.
 lowest_bit: "Callable[[int], int]" = Intrinsic("lowest_bit")
-# Number of set bits.
-bit_count: "Callable[[Any], int]" = Intrinsic("bit_count")
 # Earlier writes are visible to other threads before later ones.
 fence: "Callable[[], None]" = Intrinsic("fence")
 

@@ -9,7 +9,7 @@ from guideway.automaton.jit.views import Sets, inner, once
 from guideway.automaton.kernels import layout as at
 from guideway.automaton.kernels.bounds import after_byte
 from guideway.automaton.kernels.intern import first_visit, node_of, stack_of, text_of
-from guideway.automaton.kernels.lalr import told_apart
+from guideway.automaton.kernels.lalr import columns_kept
 from guideway.automaton.kernels.layout import Context
 from guideway.automaton.kernels.lexer_closure import (
     expand_line,
@@ -37,7 +37,7 @@ from guideway.automaton.kernels.shared_closures import (
     enter,
     found,
     guards_after,
-    guards_behind,
+    guards_ended,
     is_shared,
     leave_entry,
     push,
@@ -95,9 +95,9 @@ def _expand(context: Context, node: int, stack: int) -> int:  # noqa: PLR0911  o
 
 @once
 def _expand_rare(context: Context, kind: int, node: int, frame: int, stack: int) -> int:  # noqa: PLR0911  one arm for each kind
-    if kind == at.OPENED:
+    if kind == at.AFTER_BRACE:
         return _opened(context, frame, stack)
-    if kind == at.BEHIND:
+    if kind == at.AFTER_VALUE:
         return _after_member(context, frame, stack)
     if kind == at.MEMBERS:
         return _members(context, frame, stack)
@@ -109,7 +109,7 @@ def _expand_rare(context: Context, kind: int, node: int, frame: int, stack: int)
         )
     if kind in (at.FORKED, at.ENTRY):
         return _forked(context, node) if kind == at.FORKED else leave_entry(context, node)
-    if kind in (at.PLACE, at.SCAN, at.TOOK, at.LINED, at.CLEAR, at.LEXER):
+    if kind in (at.PUSH_STATES, at.SCAN, at.LEXED, at.AFTER_LINE, at.CLEAR, at.LEXER):
         return expand_scan(context, kind, node, stack)
     if kind in (at.AHEAD, at.STOP):
         return _look(context, kind, node, stack)
@@ -138,7 +138,7 @@ def _look(context: Context, kind: int, node: int, stack: int) -> int:
         state, level = nodes[node].a, nodes[node].b
         guards = with_guard(context, guards, state, level)
     else:
-        guards = guards_behind(context, guards, nodes[node].a)
+        guards = guards_ended(context, guards, nodes[node].a)
     if guards < 0:
         return at.OK if guards == GONE else guards
     context.guarding = guards
@@ -149,7 +149,7 @@ def _look(context: Context, kind: int, node: int, stack: int) -> int:
 def _pop(context: Context, stack: int) -> int:
     if stack == 0:
         if context.guarding != 0:
-            code = guards_behind(context, context.guarding, -1)
+            code = guards_ended(context, context.guarding, -1)
             if code < 0:
                 return at.OK if code == GONE else code
         context.accept = 1
@@ -337,7 +337,7 @@ def add_leads(context: Context, leads: Sets, node: int) -> None:
     if one.kind == at.GUARDED:
         one = context.nodes[one.a]
     kind = one.kind
-    if kind in (at.TOOK, at.APART):
+    if kind in (at.LEXED, at.PER_STACK):
         return
     if kind == at.LEXER:
         first = context.macros[one.a].leads
@@ -439,7 +439,7 @@ def _step_line(context: Context, node: int, state: int, stack: int, byte: int) -
     if byte == at.NEWLINE_BYTE:
         columns = 0
     elif columns >= 0 and byte in (at.BLANK_BYTE, at.TAB_BYTE):
-        columns = told_apart(context, stack, columns + (1 if byte == at.BLANK_BYTE else tab))
+        columns = columns_kept(context, stack, columns + (1 if byte == at.BLANK_BYTE else tab))
         if columns < 0:
             return columns
     following, free = context.nodes[node].c, context.nodes[node].e
@@ -505,7 +505,7 @@ def value_follows(context: Context, thing: int, value: int, frame: int, stack: i
         return close(context, value, stack)
     if frame < 0:
         return frame
-    behind = node_of(context, at.BEHIND, frame, 0, 0, 0, 0)
+    behind = node_of(context, at.AFTER_VALUE, frame, 0, 0, 0, 0)
     if behind < 0:
         return behind
     stack = stack_of(context, behind, stack)

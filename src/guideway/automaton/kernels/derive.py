@@ -562,7 +562,7 @@ _MOST_PAIRED: Final = 1024  # parts; 16 and a complement: 17 states, and 2^17 wi
 
 
 @inner
-def meet_inside(context: RegexContext, meet: int) -> int:
+def undecided_pair(context: RegexContext, meet: int) -> int:
     """A pair of parts to search first; 0 if none. Marks all DEAD if a pair is disjoint."""
     listed, base = context.listed, context.listed.used
     push(context, meet)

@@ -84,7 +84,7 @@ def run(context: Context, what: int, a: int, b: int, row: WholeWords, spare: Who
         context.pending = 0
     lock = release() if _takes_long(context, what, a) else 0
     code = at.NEED_STEP
-    while code in (at.NEED_LEXER, at.NEED_STEP, at.NEED_OUTLOOK):
+    while code in (at.NEED_LEXER, at.NEED_STEP, at.NEED_LEXER_MASK):
         if what == at.FILL:
             code = fill(context, a, row, spare)
         elif what == at.READ:
@@ -95,7 +95,7 @@ def run(context: Context, what: int, a: int, b: int, row: WholeWords, spare: Who
             code = _enter(context, a)
         else:
             code = search(context, a, b)
-        if code in (at.NEED_LEXER, at.NEED_STEP, at.NEED_OUTLOOK):
+        if code in (at.NEED_LEXER, at.NEED_STEP, at.NEED_LEXER_MASK):
             lock = release() if lock == 0 else lock  # learning may take milliseconds
             learned = learn(context, code)
             code = code if learned == at.OK else learned

@@ -3,10 +3,10 @@
 Lexer masks of lexers: the tokens that a macro state of terminals reads below a trie node, and
 exits.
 
-An exit is a TOOK or APART node with the trie nodes where a token reaches it. As a state mask of a
-lexical state, an lexer mask is made once for all stacks; at the root the walk takes a millisecond.
-After an exit the LALR states give the next LEXER, with another lexer mask. If an exit has many trie
-nodes, the rests of their tokens are merged to one trie.
+An exit is a LEXED or PER_STACK node with the trie nodes where a token reaches it. A lexer mask is
+made once for all stacks, as the state mask of a lexical state; at the root the walk takes a
+millisecond. After an exit the LALR states give the next LEXER, with another lexer mask. If an exit
+has many trie nodes, the rests of their tokens are merged to one trie.
 """
 
 from typing import Final
@@ -39,15 +39,15 @@ from guideway.automaton.kernels.token_rows import (
     add_row,
     add_state_mask,
     bounded_walk,
-    doubtful_behind,
-    leave_counted,
-    leave_found,
+    clear_items,
+    doubtful_after,
     leaves_surely,
     note_unsure,
     put,
-    reach_begin,
-    spread,
-    spread_found,
+    queue_closure,
+    queue_counted_exits,
+    queue_exits,
+    queue_found,
     walk,
     walk_below,
     walk_keys,
@@ -60,7 +60,7 @@ _FEW_TOKENS: Final = 2048  # tokens that are listed as ranges; more become a row
 
 @inner
 def learn(context: Context, code: int) -> int:
-    if code != at.NEED_OUTLOOK:
+    if code != at.NEED_LEXER_MASK:
         return learn_lexer(context, code)
     return _make_lexer_mask(context, context.want, context.want_below)
 
@@ -136,10 +136,10 @@ def _add_range(context: Context, ranges: int, node: int, macro: int) -> int:
 
 @inner
 def _reads(context: Context, macro: int) -> bool:
-    """Return True if a macro state of terminals has other nodes than APART."""
+    """Return True if a macro state of terminals has other nodes than PER_STACK."""
     first = context.macros[macro].first
     for index in range(first, first + context.macros[macro].count):
-        if context.nodes[context.configs[index] >> 32].kind != at.APART:
+        if context.nodes[context.configs[index] >> 32].kind != at.PER_STACK:
             return True
     return False
 
@@ -154,7 +154,7 @@ def _leave(context: Context, macro: int, node: int, groups: int) -> int:
         config = context.configs[index]
         if not leaves_lexer(context, config >> 32):
             continue
-        if nodes[config >> 32].kind != at.APART and not _may_go_on(context, config >> 32, node):
+        if nodes[config >> 32].kind != at.PER_STACK and not _may_go_on(context, config >> 32, node):
             continue
         group = 0
         while group < groups and by[group].config != config:
@@ -225,7 +225,7 @@ def _write_exits(context: Context, place: int, groups: int) -> int:
     for group in range(groups):
         by, first = context.leavings.groups[group], place + at.EXIT_SIZE
         node = by.config >> 32
-        many = by.count > _FEW_NODES and context.nodes[node].kind != at.APART
+        many = by.count > _FEW_NODES and context.nodes[node].kind != at.PER_STACK
         if first + by.count > context.listing.room:
             return full(context, at.LISTING)
         last = _write_nodes(context, first, by.last, node, many)
@@ -319,10 +319,10 @@ def _part(context: Context, place: int, macro: int) -> int:
 
 
 @once
-def look_out(context: Context, row: Words, below: int, node: int, stack: int) -> int:
+def fill_lexer(context: Context, row: Words, below: int, node: int, stack: int) -> int:
     """Set the tokens of a LEXER, or of an exit of one, below a trie node."""
     if context.nodes[node].kind != at.LEXER:
-        return _behind_exit(context, row, below, node, stack)
+        return _after_exit(context, row, below, node, stack)
     macro, lines = context.nodes[node].a, context.nodes[node].c
     number = lexer_mask_of(context, below, macro)
     if number < 0:
@@ -330,7 +330,7 @@ def look_out(context: Context, row: Words, below: int, node: int, stack: int) ->
     mask = context.lexer_masks[number]
     if mask.known == 0:
         context.want, context.want_below = macro, below
-        return at.NEED_OUTLOOK
+        return at.NEED_LEXER_MASK
     _add_seen(context, row, mask)
     place = mask.exits + 1
     for _ in range(context.listing[mask.exits]):
@@ -371,7 +371,7 @@ def _put_exit(context: Context, row: Words, place: int, lines: int, stack: int) 
     first = place + at.EXIT_SIZE
     for index in range(first, first + exit_.count):
         code = put(context, context.listing[index], config) if exit_.root == 0 else at.OK
-        if exit_.root == at.NO_PICTURE:
+        if exit_.root == at.NO_STATE_MASK:
             code = _walk_on(context, row, context.listing[index], node, made)
         if code < 0:
             return code
@@ -390,10 +390,10 @@ def _walk_on(context: Context, row: Words, first: int, node: int, stack: int) ->
 
 
 @inner
-def _behind_exit(context: Context, row: Words, below: int, node: int, stack: int) -> int:
-    """Continue after an exit of a lexer; set the token that ends there if it was APART."""
+def _after_exit(context: Context, row: Words, below: int, node: int, stack: int) -> int:
+    """Continue after an exit of a lexer; set the token that ends there if it was PER_STACK."""
     begin(context)
-    alone = context.nodes[node].kind == at.APART
+    alone = context.nodes[node].kind == at.PER_STACK
     code = close(context, bare_node(context, node), stack)
     if code == at.OK and alone:
         code = settle_found(context)
@@ -401,7 +401,7 @@ def _behind_exit(context: Context, row: Words, below: int, node: int, stack: int
             set_tokens(context, row, below, below + 1)
     if code < 0 or not has_below(context, below):
         return code
-    return spread_found(context, below)
+    return queue_found(context, below)
 
 
 _MOST_PLACES: Final = 1 << 12
@@ -422,7 +422,7 @@ def fill(context: Context, macro: int, row: Words, spare: Words) -> int:
         if code == at.OK:
             context.pending = 1
     if code == at.OK:
-        code = _reach(context, row)
+        code = _process_items(context, row)
     if code == MANY_PLACES:
         _clear(context, row)
         code = walk_below(context, row, 0, macro)
@@ -474,7 +474,7 @@ def _clear(context: Context, row: Words) -> None:
 def _put_others_of(context: Context, macro: int) -> int:
     """Put all other configurations of a macro state on the work list."""
     macros, configs = context.macros, context.configs
-    reach_begin(context)
+    clear_items(context)
     first = macros[macro].first
     for index in range(first, first + macros[macro].count):
         if not _is_open_key(context, configs[index] >> 32):
@@ -491,7 +491,7 @@ def _is_open_key(context: Context, node: int) -> bool:
         return False
     if context.frames[context.nodes[node].a].others == 0:
         return False
-    return state_mask_of(context, 0, _key_state(context, node)) != at.NO_PICTURE
+    return state_mask_of(context, 0, _key_state(context, node)) != at.NO_STATE_MASK
 
 
 @inner
@@ -509,25 +509,25 @@ def _open_key(context: Context, row: Words, node: int, stack: int) -> int:
     state_mask = state_mask_of(context, 0, state)
     if state_mask == 0:
         context.want, context.want_below = state, 0
-        return at.NEED_PICTURE
+        return at.NEED_STATE_MASK
     add_state_mask(context, row, state_mask)
-    reach_begin(context)
+    clear_items(context)
     thing = context.frames[frame].thing
     other = context.objects[thing].other
     unknown = frame_after_other(context, frame, at.UNKNOWN_TEXT)
     begin(context)
     code = value_follows(context, thing, other, unknown, stack)
     if code == at.OK:
-        code = leave_found(context, state_mask)
+        code = queue_exits(context, state_mask)
     if code == at.OK:
-        code = _reach(context, row)
+        code = _process_items(context, row)
     if code == at.OK:
         code = walk_keys(context, row, 0, node, stack)
-    return _reach(context, row) if code == at.OK else code
+    return _process_items(context, row) if code == at.OK else code
 
 
 @inner
-def _reach(context: Context, row: Words) -> int:
+def _process_items(context: Context, row: Words) -> int:
     """Process the work list; an item that could not be done is put back."""
     items = context.items
     code = at.OK
@@ -550,7 +550,7 @@ def _leaf(context: Context, row: Words, below: int, node: int, stack: int) -> in
     nodes = context.nodes
     kind = nodes[node].kind
     if context.captures != 0 and kind in (at.LEXEME, at.LITERAL):
-        code = doubtful_behind(context, node, stack)
+        code = doubtful_after(context, node, stack)
         if code < 0:
             return code
         if code > 0:  # so are the tokens that end before the doubt
@@ -565,7 +565,7 @@ def _leaf(context: Context, row: Words, below: int, node: int, stack: int) -> in
         return _bounded(context, row, below, node, stack)
     if kind in (at.MEMBER, at.KEY) and (below > 0 or context.frames[nodes[node].a].others == 0):
         return walk_keys(context, row, below, node, stack)
-    if kind in (at.LEXER, at.TOOK, at.APART, at.LINE, at.GUARDED):
+    if kind in (at.LEXER, at.LEXED, at.PER_STACK, at.LINE, at.GUARDED):
         return _of_automaton(context, row, below, node, stack)
     return _walked(context, row, below, node, stack)
 
@@ -575,8 +575,8 @@ def _of_automaton(context: Context, row: Words, below: int, node: int, stack: in
     core = context.nodes[node].a if context.nodes[node].kind == at.GUARDED else node
     if context.nodes[core].kind == at.LINE:
         return walk_lines(context, row, below, node, stack)
-    if context.nodes[core].kind in (at.LEXER, at.TOOK, at.APART):
-        return look_out(context, row, below, node, stack)
+    if context.nodes[core].kind in (at.LEXER, at.LEXED, at.PER_STACK):
+        return fill_lexer(context, row, below, node, stack)
     return _walked(context, row, below, node, stack)
 
 
@@ -601,15 +601,15 @@ def _lexical(context: Context, row: Words, below: int, node: int, stack: int) ->
     state_mask = state_mask_of(context, below, state)
     if state_mask == 0:
         context.want, context.want_below = state, below
-        return at.NEED_PICTURE
-    if state_mask == at.NO_PICTURE:
+        return at.NEED_STATE_MASK
+    if state_mask == at.NO_STATE_MASK:
         return _walked(context, row, below, node, stack)
     add_state_mask(context, row, state_mask)
     if context.state_masks[state_mask].exits == 0:
         return at.OK
     begin(context)
     code = close(context, after, stack)
-    return leave_found(context, state_mask) if code == at.OK else code
+    return queue_exits(context, state_mask) if code == at.OK else code
 
 
 @once
@@ -621,7 +621,7 @@ def _literal(context: Context, row: Words, below: int, node: int, stack: int) ->
         if below < 0:
             return at.OK
         set_tokens(context, row, below, below + 1)
-    return spread(context, below, nodes[node].c, stack)
+    return queue_closure(context, below, nodes[node].c, stack)
 
 
 @once
@@ -633,16 +633,16 @@ def _counted(context: Context, row: Words, node: int, stack: int) -> int:
     if code < 0:
         return code
     state_mask = context.count_mask_at[state]
-    if state_mask == at.NO_PICTURE or not leaves_surely(context, state):
+    if state_mask == at.NO_STATE_MASK or not leaves_surely(context, state):
         return _walked(context, row, 0, node, stack)
     if state_mask == 0:
         context.want = state
-        return at.NEED_COUNT
+        return at.NEED_COUNT_MASK
     add_items(context, row, state_mask, high)
     mask = context.count_masks[state_mask]
     if low == 0 and (high < 0 or high >= mask.most):
-        return leave_found(context, state_mask)
-    return leave_counted(context, mask.first, mask.last, low, high)
+        return queue_exits(context, state_mask)
+    return queue_counted_exits(context, mask.first, mask.last, low, high)
 
 
 @once

@@ -151,12 +151,12 @@ def _pushed(context: Context, table: int, stack: int, state: int, margin: int) -
     if margin < 0:
         margin = top_of(context, stack).c
     below = top_of(context, stack).d
-    node = node_of(context, at.READ_STATE, table, state, margin, below, 0)
+    node = node_of(context, at.LALR_STATE, table, state, margin, below, 0)
     return stack_of(context, node, stack) if node >= 0 else node
 
 
 @inner
-def fed(context: Context, table: int, stack: int, terminal: int, margin: int) -> int:
+def shifted(context: Context, table: int, stack: int, terminal: int, margin: int) -> int:
     """The stack after a terminal, NO_STACK if it is rejected, or a code."""
     action = _reduced(context, table, stack, terminal)
     if action == 0:
@@ -181,7 +181,7 @@ def brackets_after(context: Context, table: int, lines: int, terminal: int) -> i
 
 @inner
 def may_take(context: Context, took: int, stack: int) -> bool:
-    """Return True if the automaton accepts the terminal of a TOOK node."""
+    """Return True if the automaton accepts the terminal of a LEXED node."""
     table, terminal = context.nodes[took].a, context.nodes[took].b
     if terminal == at.IGNORED:
         return True
@@ -194,7 +194,7 @@ def may_take(context: Context, took: int, stack: int) -> bool:
 def may_end(context: Context, table: int, stack: int, lines: int) -> int:
     """Return 1 if the text may end here, open blocks included, else 0."""
     while lines != 0 and context.nodes[lines].c != 0:
-        stack = fed(context, table, stack, lalr_of(context, table).dedent, -1)
+        stack = shifted(context, table, stack, lalr_of(context, table).dedent, -1)
         lines = context.nodes[lines].c
         if stack <= 0:
             return stack
@@ -221,21 +221,21 @@ def lines_taken(context: Context, table: int, lines: int, terminal: int) -> int:
 
 
 @inner
-def stack_behind_line(context: Context, table: int, stack: int, lines: int, columns: int) -> int:
+def stack_after_line(context: Context, table: int, stack: int, lines: int, columns: int) -> int:
     """The stack after a newline with this indentation, NO_STACK if impossible, or a code."""
-    stack = fed(context, table, stack, lalr_of(context, table).newline, -1)
+    stack = shifted(context, table, stack, lalr_of(context, table).newline, -1)
     if stack > 0 and columns > context.nodes[lines].b:
         tab = lalr_of(context, table).tab
         margin = columns // tab + columns % tab
-        return fed(context, table, stack, lalr_of(context, table).indent, margin)
+        return shifted(context, table, stack, lalr_of(context, table).indent, margin)
     while stack > 0 and columns < context.nodes[lines].b:
-        stack = fed(context, table, stack, lalr_of(context, table).dedent, -1)
+        stack = shifted(context, table, stack, lalr_of(context, table).dedent, -1)
         lines = context.nodes[lines].c
     return stack if stack <= 0 or columns == context.nodes[lines].b else NO_STACK
 
 
 @inner
-def lines_behind_line(context: Context, lines: int, columns: int) -> int:
+def lines_after_line(context: Context, lines: int, columns: int) -> int:
     if columns > context.nodes[lines].b:
         return node_of(context, at.LINES, 0, columns, lines, 0, 0)
     while columns < context.nodes[lines].b:
@@ -244,17 +244,17 @@ def lines_behind_line(context: Context, lines: int, columns: int) -> int:
 
 
 @inner
-def told_apart(context: Context, stack: int, columns: int) -> int:
-    """Columns of a line on TOOK; where no block may begin, all too wide lines count as one."""
+def columns_kept(context: Context, stack: int, columns: int) -> int:
+    """Columns of a line on LEXED; where no block may begin, all too wide lines count as one."""
     took, states = (context.stacks[stack] >> 32), (context.stacks[stack] & 0xFFFFFFFF)
     table = context.nodes[took].a
     widest = context.nodes[context.nodes[took].c].b + 1
     if columns <= widest:
         return columns
     if context.widened != context.stacks[stack]:
-        begun = fed(context, table, states, lalr_of(context, table).newline, -1)
+        begun = shifted(context, table, states, lalr_of(context, table).newline, -1)
         if begun > 0:
-            begun = fed(context, table, begun, lalr_of(context, table).indent, -1)
+            begun = shifted(context, table, begun, lalr_of(context, table).indent, -1)
         if begun < 0:
             return begun
         context.widened, context.widened_is = context.stacks[stack], begun
@@ -274,46 +274,46 @@ def some_line_fits(context: Context, table: int, stack: int, lines: int, last: b
 
 @inner
 def _fits(context: Context, table: int, stack: int, lines: int, columns: int, last: bool) -> int:
-    found = stack_behind_line(context, table, stack, lines, columns)
+    found = stack_after_line(context, table, stack, lines, columns)
     if found <= 0 or not last:
         return found
-    behind = lines_behind_line(context, lines, columns)
+    behind = lines_after_line(context, lines, columns)
     return may_end(context, table, found, behind) if behind >= 0 else behind
 
 
 @inner
 def states_below(context: Context, stack: int, above: int) -> int:
-    """The LALR states below TOOK, which has `above` nodes above it."""
+    """The LALR states below LEXED, which has `above` nodes above it."""
     for _ in range(above + 1):
         stack = context.stacks[stack] & 0xFFFFFFFF
     return stack
 
 
 @inner
-def stack_behind(context: Context, took: int, states: int) -> int:
+def stack_after(context: Context, took: int, states: int) -> int:
     """The states after the shift, NO_STACK if it is impossible, or a code."""
     table, terminal = context.nodes[took].a, context.nodes[took].b
-    return states if terminal == at.IGNORED else fed(context, table, states, terminal, -1)
+    return states if terminal == at.IGNORED else shifted(context, table, states, terminal, -1)
 
 
 @inner
-def lines_behind(context: Context, took: int) -> int:
+def lines_after(context: Context, took: int) -> int:
     table, terminal = context.nodes[took].a, context.nodes[took].b
     lines = context.nodes[took].c
     return lines if terminal == at.IGNORED else lines_taken(context, table, lines, terminal)
 
 
 @inner
-def ways_behind(context: Context, table: int, states: int, lines: int) -> int:
+def ways_after(context: Context, table: int, states: int, lines: int) -> int:
     """Index in `edges` of the scanner ways of the top state, or a code."""
     start = scanner_of(context, table, top_of(context, states).b).first - 1
     return start if start >= 0 else _asked(context, table, states, lines)
 
 
 @inner
-def begun_behind(context: Context, table: int, states: int, lines: int) -> int:
+def first_bytes_after(context: Context, table: int, states: int, lines: int) -> int:
     """`Lalr.reached` after any byte that may begin one of the ways, or a code."""
-    start = ways_behind(context, table, states, lines)
+    start = ways_after(context, table, states, lines)
     if start < 0:
         return start
     inside = 1 if context.nodes[lines].a > 0 and lines != 0 else 0

@@ -187,7 +187,7 @@ class Exit(Record):
 
     node: i32
     stack: i32
-    root: i32  # of a trie of rests; or 0, MANY_NODES (still to be made) or NO_PICTURE (no room)
+    root: i32  # of a trie of rests; or 0, MANY_NODES (still to be made) or NO_STATE_MASK (no room)
     count: i32
 
 
@@ -493,7 +493,7 @@ class Context(Record):
     lexer_masks: Rows[LexerMask]
     listing: Table[i32]  # ranges of tokens or a row; exits
     leavings: Leavings
-    # Cache of line checks, by stack and TOOK, as each byte of a line needs them:
+    # Cache of line checks, by stack and LEXED, as each byte of a line needs them:
     fitted: i64  # whether any line may follow
     fitted_is: i64
     widened: i64  # whether a block may begin
@@ -526,7 +526,7 @@ class Context(Record):
     # Masks of lexical states.
     state_masks: Rows[StateMask]
     count_masks: Rows[CountMask]  # the same memory
-    state_mask_at: Rows[i32]  # by lexical state: 0 unknown, a state mask, or NO_PICTURE
+    state_mask_at: Rows[i32]  # by lexical state: 0 unknown, a state mask, or NO_STATE_MASK
     count_mask_at: Rows[i32]  # the same between counted items
     state_mask_keys: Rows[i64]  # 2 * room: trie node << 32 | lexical state
     state_mask_values: Rows[i32]
@@ -569,8 +569,8 @@ OK: Final = 0
 FULL: Final = -1  # `want` is the slot of the count that has reached its room
 NEED_NODE: Final = -2  # `want` is an EXPR, RESUME or NAMED node to translate
 NEED_LEX: Final = -3  # `want` is a lexical state to expand; + OPTIONS_OF: to split
-NEED_PICTURE: Final = -4  # `want` is a lexical state whose state mask is missing
-NEED_COUNT: Final = -6  # as NEED_PICTURE, for counted items
+NEED_STATE_MASK: Final = -4  # `want` is a lexical state whose state mask is missing
+NEED_COUNT_MASK: Final = -6  # as NEED_STATE_MASK, for counted items
 NEED_EXITS: Final = -7  # `want` is a state mask that lacks the exits that begin with `leads`
 NEED_JUDGE: Final = -10  # `want` is a place whose verdict is missing
 NEED_SETTLED: Final = -11  # `want` is a node without `settled`
@@ -585,8 +585,8 @@ SEQUENCE: Final = 4  # first node, second node
 CHOICE: Final = 5  # start in `edges`, number of options
 EXPR: Final = 6  # an expression, its flags (NULLABLE, SHARED); see `target`
 MARK: Final = 7  # template and argument index: end of a captured text
-OPENED: Final = 8  # frame: after the opening brace
-BEHIND: Final = 9  # frame: after a value
+AFTER_BRACE: Final = 8  # frame: after the opening brace
+AFTER_VALUE: Final = 9  # frame: after a value
 MEMBER: Final = 10  # frame: before a key
 KEY: Final = 11  # frame, key trie node or -1, text, lexical state, escape
 CAPTURE: Final = 12  # lexical state, text or -1, index of template and argument
@@ -600,15 +600,15 @@ GUARDED: Final = 19  # a node, and its guards
 GUARD: Final = 20  # lexical state, level, next GUARD or 0
 AHEAD: Final = 21  # lexical state, level: adds a guard
 STOP: Final = 22  # level: ends its guards
-PLACE: Final = 23  # table, LINES, start in `edges` of states and margins, how many, LINE or 0
+PUSH_STATES: Final = 23  # table, LINES, start in `edges` of states and margins, how many, LINE or 0
 SCAN: Final = 24  # table, state, LINES, whether the text must not end here
-TOOK: Final = 25  # table, terminal or IGNORED, LINES; two more fields: see LEXER
-READ_STATE: Final = 26  # table, state, margin, the stack below the lowest state
+LEXED: Final = 25  # table, terminal or IGNORED, LINES; two more fields: see LEXER
+LALR_STATE: Final = 26  # table, state, margin, the stack below the lowest state
 LINE: Final = 27  # lexical state, columns or -1, lexical state of what follows, tab width,
 # and 0, or that every newline in it may begin any line:
 FREE_LINE: Final = 1  # and text follows
 LAST_LINE: Final = 2  # and only the end follows
-LINED: Final = 28  # table, LINES, columns
+AFTER_LINE: Final = 28  # table, LINES, columns
 LINES: Final = 29  # open brackets, width of the innermost block, LINES of the outer ones or 0
 CLEAR: Final = 30  # whether the end is accepted under guards too
 MEMBERS: Final = 31  # frame: its MEMBER, and that of each class of undeclared keys
@@ -633,7 +633,7 @@ EXPANDED: Final = 4
 DOUBTS: Final = 8  # the rest depends on a text that was not kept
 
 DEAD_END: Final = -1
-NO_PICTURE: Final = -1
+NO_STATE_MASK: Final = -1
 WIDE_EXITS: Final = -1
 MANY_EXITS: Final = 1 << 24
 UNKNOWN_TEXT: Final = -1
@@ -655,17 +655,17 @@ ENTRY: Final = 32
 # Code for Python:
 NEED_TRIE: Final = -13  # `want` is the index in `listing` of an exit without a trie
 # Codes that `entry` serves:
-NEED_LEXER: Final = -14  # `want` is a LEXES node without its `target`
+NEED_LEXER: Final = -14  # `want` is a LEXER_KEY node without its `target`
 NEED_STEP: Final = -15  # `want` is the macro state of a lexer, `want_below` a byte
-NEED_OUTLOOK: Final = -16  # `want` is a macro state of a lexer, `want_below` a trie node
+NEED_LEXER_MASK: Final = -16  # `want` is a macro state of a lexer, `want_below` a trie node
 
-V_APART: Final = 5  # verdict: it depends on the LALR states
+V_PER_STACK: Final = 5  # verdict: it depends on the LALR states
 
-# Kinds of nodes, with their fields. In a macro state of terminals an IGNORED TOOK also has a node
+# Kinds of nodes, with their fields. In a macro state of terminals an IGNORED LEXED also has a node
 # as `Lalr.free` for a text that is accepted there, or 0, and whether it is INSIDE.
 LEXER: Final = 41  # macro state, table, LINES: terminals that are being lexed
-APART: Final = 42  # a node of such a macro state whose verdict depends on the LALR states
-LEXES: Final = 43  # SETS of terminals, first way, ways * 4 + where, guards, table; see `target`
+PER_STACK: Final = 42  # a node of such a macro state whose verdict depends on the LALR states
+LEXER_KEY: Final = 43  # SETS of terminals, first way, ways * 4 + where, guards, table; see `target`
 SETS: Final = 44  # four words of a set, the next SETS or 0
 
 OPTIONS_OF: Final = 1 << 30  # added to `want` of NEED_LEX: the options of a state are missing

@@ -6,15 +6,15 @@ from guideway.automaton.kernels.intern import node_of, stack_of, step_place
 from guideway.automaton.kernels.lalr import (
     accepted,
     brackets_after,
-    fed,
     is_in_sets,
     lalr_of,
-    lines_behind_line,
+    lines_after_line,
     lines_taken,
     may_end,
     scan_of,
     scanner_of,
-    stack_behind_line,
+    shifted,
+    stack_after_line,
     top_of,
 )
 from guideway.automaton.kernels.layout import Context, Way
@@ -63,36 +63,36 @@ def push_lexer(context: Context, macro: int, table: int, lines: int, stack: int)
 
 @inner
 def leaves_lexer(context: Context, node: int) -> bool:
-    """Return True if a node of a macro state of terminals is TOOK or APART."""
+    """Return True if a node of a macro state of terminals is LEXED or PER_STACK."""
     if context.nodes[node].kind == at.GUARDED:
         node = context.nodes[node].a
-    return context.nodes[node].kind in (at.TOOK, at.APART)
+    return context.nodes[node].kind in (at.LEXED, at.PER_STACK)
 
 
 @inner
 def bare_node(context: Context, node: int) -> int:
-    return context.nodes[node].a if context.nodes[node].kind == at.APART else node
+    return context.nodes[node].a if context.nodes[node].kind == at.PER_STACK else node
 
 
 @inner
 def node_on_states(context: Context, node: int, lines: int) -> int:
-    """A TOOK node with the LINES of the states; any other node unchanged."""
+    """A LEXED node with the LINES of the states; any other node unchanged."""
     nodes = context.nodes
     held = bare_node(context, node)
     core = nodes[held].a if nodes[held].kind == at.GUARDED else held
-    if nodes[core].kind != at.TOOK or (lines == 0 and nodes[core].d == nodes[core].e == 0):
+    if nodes[core].kind != at.LEXED or (lines == 0 and nodes[core].d == nodes[core].e == 0):
         return node
-    made = node_of(context, at.TOOK, nodes[core].a, nodes[core].b, lines, 0, 0)
+    made = node_of(context, at.LEXED, nodes[core].a, nodes[core].b, lines, 0, 0)
     if made >= 0 and held != core:
         made = node_of(context, at.GUARDED, made, nodes[held].b, 0, 0, 0)
     if made >= 0 and node != held:
-        made = node_of(context, at.APART, made, 0, 0, 0, 0)
+        made = node_of(context, at.PER_STACK, made, 0, 0, 0, 0)
     return made
 
 
 @inner
 def stack_on_states(context: Context, taken: int, lines: int, stack: int) -> int:
-    """A stack of a macro state, which ends with TOOK, on the states."""
+    """A stack of a macro state, which ends with LEXED, on the states."""
     pairs, above, place = context.stacks, 0, taken
     while place != 0:
         place, above = pairs[place] & 0xFFFFFFFF, above + 1
@@ -115,11 +115,11 @@ def expand_scan(context: Context, kind: int, node: int, stack: int) -> int:
         return _scan(context, node, stack)
     if kind == at.LEXER:
         return found_alive(context, node, stack)
-    if kind == at.TOOK:
+    if kind == at.LEXED:
         return _took(context, node, stack) if stack != 0 else found(context, node, stack)
-    if kind == at.LINED:
+    if kind == at.AFTER_LINE:
         return _lined(context, node, stack)
-    if kind == at.PLACE:
+    if kind == at.PUSH_STATES:
         return _place(context, node, stack)
     if context.guarding == 0 or context.nodes[node].a != 0:
         context.accept = 1
@@ -135,7 +135,7 @@ def _place(context: Context, node: int, stack: int) -> int:
     below, state = stack, 0
     for index in range(start, start + 2 * count, 2):
         state = edges[index]
-        read = node_of(context, at.READ_STATE, table, state, edges[index + 1], below, 0)
+        read = node_of(context, at.LALR_STATE, table, state, edges[index + 1], below, 0)
         if read < 0:
             return read
         stack = stack_of(context, read, stack)
@@ -151,7 +151,7 @@ def _place(context: Context, node: int, stack: int) -> int:
 def _push_on_took(
     context: Context, node: int, table: int, terminal: int, lines: int, stack: int
 ) -> int:
-    took = node_of(context, at.TOOK, table, terminal, lines, 0, 0)
+    took = node_of(context, at.LEXED, table, terminal, lines, 0, 0)
     if took < 0:
         return took
     stack = stack_of(context, took, stack)
@@ -218,7 +218,7 @@ def _lexer(
 ) -> int:
     """Push the LEXER of the ways of terminals in SETS."""
     guards = context.guarding
-    key = node_of(context, at.LEXES, sets, start, which, guards, table) if sets >= 0 else sets
+    key = node_of(context, at.LEXER_KEY, sets, start, which, guards, table) if sets >= 0 else sets
     if key < 0:
         return key
     macro = context.nodes[key].target - 1
@@ -239,7 +239,7 @@ def _took(context: Context, node: int, stack: int) -> int:
     if terminal != at.IGNORED:
         if brackets_after(context, table, lines, terminal) < 0:
             return at.OK
-        stack = fed(context, table, stack, terminal, -1)
+        stack = shifted(context, table, stack, terminal, -1)
         if stack <= 0:
             return stack
         lines = lines_taken(context, table, lines, terminal)
@@ -254,10 +254,10 @@ def _lined(context: Context, node: int, stack: int) -> int:
     """Shift the newline, INDENT and DEDENT terminals, and push SCAN."""
     table, lines = context.nodes[node].a, context.nodes[node].b
     columns = context.nodes[node].c
-    stack = stack_behind_line(context, table, stack, lines, columns)
+    stack = stack_after_line(context, table, stack, lines, columns)
     if stack <= 0:
         return stack
-    lines = lines_behind_line(context, lines, columns)
+    lines = lines_after_line(context, lines, columns)
     if lines < 0:
         return lines
     scan = scan_of(context, table, stack, lines)
@@ -281,7 +281,7 @@ def expand_line(context: Context, node: int, stack: int) -> int:
     top = context.stacks[stack] >> 32
     states = context.stacks[stack] & 0xFFFFFFFF
     table, lines = context.nodes[top].a, context.nodes[top].c
-    lined = node_of(context, at.LINED, table, lines, columns, 0, 0)
+    lined = node_of(context, at.AFTER_LINE, table, lines, columns, 0, 0)
     if lined < 0 or following == 0:
         return push(context, lined, int(states)) if lined >= 0 else lined
     under = stack_of(context, lined, int(states))

@@ -8,10 +8,10 @@ from guideway.automaton.kernels.derive import (
     alt_of,
     both_of,
     derive,
-    meet_inside,
     not_of,
     pair_of,
     repeat_of,
+    undecided_pair,
 )
 from guideway.automaton.kernels.layout import DEAD_END, EXPANDED, GOES_ON, OPTIONS_OF, Context
 from guideway.automaton.kernels.record_layout import RegexContext
@@ -238,7 +238,7 @@ def _unknown(context: RegexContext, record: int) -> int:
                 continue
             kind = context.records[part].kind
             if kind == at.AND:
-                inside = meet_inside(context, part)
+                inside = undecided_pair(context, part)
                 if inside:
                     push(context, inside)
                 if inside or context.records[part].about & at.DEAD:

@@ -8,24 +8,24 @@ from guideway.automaton.jit.views import inner, lowest_bit
 from guideway.automaton.kernels import layout as at
 from guideway.automaton.kernels.intern import judgement_of, node_of
 from guideway.automaton.kernels.lalr import (
-    begun_behind,
+    first_bytes_after,
     lalr_of,
-    lines_behind,
+    lines_after,
     may_end,
     may_take,
     put_on,
     put_on_free,
     scanner_of,
     some_line_fits,
-    stack_behind,
+    stack_after,
     states_below,
     top_of,
-    ways_behind,
+    ways_after,
 )
 from guideway.automaton.kernels.layout import Context, Way
 from guideway.automaton.kernels.shared_closures import GONE, guards_after
 
-_ABOVE: Final = 4  # greatest number of nodes above TOOK
+_ABOVE: Final = 4  # greatest number of nodes above LEXED
 _IN_CHARACTER: Final = 3  # bytes that may be missing of a character
 SURE: Final = 0  # no place: alive
 
@@ -43,20 +43,20 @@ def verdict_of(context: Context, node: int, stack: int) -> int:
 
 
 @inner
-def freely(context: Context, node: int, stack: int) -> int:
-    """The verdict of a configuration on TOOK, V_UNKNOWN if there is none, or a code.
+def verdict_on_lalr(context: Context, node: int, stack: int) -> int:
+    """The verdict of a configuration on LEXED, V_UNKNOWN if there is none, or a code.
 
-    If every stack has a text to the end after `Lalr.free`, only the nodes above TOOK matter, so no
+    If every stack has a text to the end after `Lalr.free`, only the nodes above LEXED matter, so no
     stack is judged by itself.
     """
     nodes, pairs, place = context.nodes, context.stacks, stack
     if _is_taken(context, node):
         return _taken_verdict(context, node)
     above, kind = 0, nodes[pairs[place] >> 32].kind if place != 0 else at.NIL
-    while kind not in (at.TOOK, at.READ_STATE, at.NIL) and above < _ABOVE:
+    while kind not in (at.LEXED, at.LALR_STATE, at.NIL) and above < _ABOVE:
         place, above = (pairs[place] & 0xFFFFFFFF), above + 1
         kind = nodes[pairs[place] >> 32].kind if place != 0 else at.NIL
-    if kind != at.TOOK:
+    if kind != at.LEXED:
         return at.V_UNKNOWN
     took, states = (pairs[place] >> 32), (pairs[place] & 0xFFFFFFFF)
     if states == 0:
@@ -81,13 +81,13 @@ def freely(context: Context, node: int, stack: int) -> int:
 @inner
 def _is_taken(context: Context, node: int) -> bool:
     nodes = context.nodes
-    return nodes[nodes[node].a if nodes[node].kind == at.GUARDED else node].kind == at.TOOK
+    return nodes[nodes[node].a if nodes[node].kind == at.GUARDED else node].kind == at.LEXED
 
 
 @inner
 def _taken_verdict(context: Context, node: int) -> int:
-    """The verdict of TOOK on any states: alive if the guards accept what may always follow."""
-    if context.nodes[node].kind == at.TOOK:
+    """The verdict of LEXED on any states: alive if the guards accept what may always follow."""
+    if context.nodes[node].kind == at.LEXED:
         return at.V_ALIVE
     took, guards = context.nodes[node].a, context.nodes[node].b
     table, word = context.nodes[took].a, context.nodes[took].d
@@ -96,7 +96,7 @@ def _taken_verdict(context: Context, node: int) -> int:
     if verdict in (at.V_DEAD, at.V_DOUBT) and word != 0:
         behind = node_of(context, at.GUARDED, word, guards, 0, 0, 0)
         verdict = verdict_of(context, behind, 0) if behind >= 0 else behind
-    return at.V_APART if verdict in (at.V_DEAD, at.V_DOUBT) else verdict
+    return at.V_PER_STACK if verdict in (at.V_DEAD, at.V_DOUBT) else verdict
 
 
 @inner
@@ -115,20 +115,20 @@ def _lexed_verdict(context: Context, node: int, stack: int, above: int, took: in
             return verdict
     reached = put_on_free(context, stack, above, lalr.reached)
     verdict = verdict_of(context, node, reached) if reached > 0 else reached
-    return at.V_APART if verdict in (at.V_ALIVE, at.V_DOUBT) else verdict
+    return at.V_PER_STACK if verdict in (at.V_ALIVE, at.V_DOUBT) else verdict
 
 
 @inner
 def _at_the_end(context: Context, node: int, stack: int, above: int, took: int) -> int:
     """The verdict if nothing may follow the terminal, V_UNKNOWN otherwise, or a code."""
     table, states = context.nodes[took].a, states_below(context, stack, above)
-    behind, lines = stack_behind(context, took, states), lines_behind(context, took)
+    behind, lines = stack_after(context, took, states), lines_after(context, took)
     if behind <= 0 or lines < 0:
         return min(lines, behind) if behind < 0 or lines < 0 else at.V_DEAD
     more = put_on_free(context, stack, above, lalr_of(context, table).more)
     verdict = verdict_of(context, node, more) if more > 0 else more
     if verdict not in (at.V_DEAD, at.V_DOUBT) and verdict >= 0:
-        begun = begun_behind(context, table, behind, lines)  # rarely needed
+        begun = first_bytes_after(context, table, behind, lines)  # rarely needed
         more = put_on_free(context, stack, above, begun) if begun > at.DEAD else begun
         verdict = verdict_of(context, node, more) if more > 0 else at.V_DEAD if more == 0 else more
     if verdict != at.V_DEAD:
@@ -182,10 +182,10 @@ def _before_words(context: Context, node: int, stack: int, above: int, took: int
     outside = verdict_of(context, at.NIL, top_of(context, states).d)
     if outside != at.V_ALIVE or lalr_of(context, table).free == 0:
         return outside if outside < 0 else at.V_UNKNOWN
-    behind, lines = stack_behind(context, took, states), lines_behind(context, took)
+    behind, lines = stack_after(context, took, states), lines_after(context, took)
     if behind < 0 or lines < 0:
         return min(behind, lines)
-    start = ways_behind(context, table, behind, lines)
+    start = ways_after(context, table, behind, lines)
     if start < 0:
         return start
     ways = scanner_of(context, table, top_of(context, behind).b).count
@@ -193,7 +193,7 @@ def _before_words(context: Context, node: int, stack: int, above: int, took: int
         way = Way.within(context.edges, place)
         if way.word == 0:
             continue
-        each = node_of(context, at.TOOK, table, way.terminal, lines, 0, 0)
+        each = node_of(context, at.LEXED, table, way.terminal, lines, 0, 0)
         if each < 0:
             return each
         if may_take(context, each, behind):
@@ -208,7 +208,7 @@ def _before_words(context: Context, node: int, stack: int, above: int, took: int
 @inner
 def _line_may_follow(context: Context, took: int, states: int) -> int:
     """Return 1 if a newline with some line may follow the terminal, else 0."""
-    behind, lines = stack_behind(context, took, states), lines_behind(context, took)
+    behind, lines = stack_after(context, took, states), lines_after(context, took)
     if behind <= 0 or lines < 0:
         return min(behind, lines)
     if context.nodes[lines].a > 0:
@@ -298,11 +298,11 @@ def _is_settled(context: Context, node: int) -> int:
         at.MARK,
         at.RESUME,
         at.NAMED,
-        at.OPENED,
+        at.AFTER_BRACE,
         at.MEMBER,
         at.MEMBERS,
         at.KEY,
-        at.BEHIND,
+        at.AFTER_VALUE,
     ):
         return 1  # with lookaheads inside they are other nodes
     if kind != at.EXPR:
@@ -336,8 +336,8 @@ def judge_found(context: Context) -> int:
             return verdict
         if verdict == at.V_DOUBT:
             context.doubtful |= 1
-        if verdict == at.V_APART:
-            alone = node_of(context, at.APART, config >> 32, 0, 0, 0, 0)
+        if verdict == at.V_PER_STACK:
+            alone = node_of(context, at.PER_STACK, config >> 32, 0, 0, 0, 0)
             if alone < 0:
                 return alone
             found[index], verdict = (alone << 32) | (config & 0xFFFFFFFF), at.V_ALIVE
@@ -350,7 +350,7 @@ def _judged(context: Context, node: int, stack: int) -> int:
     shut = _is_shut(context, node)
     if shut != 0:
         return shut if shut < 0 else at.V_DEAD
-    verdict = freely(context, node, stack) if context.any_lalr != 0 else at.V_UNKNOWN
+    verdict = verdict_on_lalr(context, node, stack) if context.any_lalr != 0 else at.V_UNKNOWN
     return verdict_of(context, node, stack) if verdict == at.V_UNKNOWN else verdict
 
 

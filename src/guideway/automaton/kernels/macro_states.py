@@ -127,7 +127,7 @@ def _is_searched(context: Context, place: int) -> bool:
     nodes, pairs = context.nodes, context.stacks
     node = context.places[place] >> 32
     stack, depth = context.places[place] & 0xFFFFFFFF, 0
-    while stack != 0 and depth <= _ABOVE and nodes[node].kind != at.TOOK:
+    while stack != 0 and depth <= _ABOVE and nodes[node].kind != at.LEXED:
         node, stack, depth = pairs[stack] >> 32, pairs[stack] & 0xFFFFFFFF, depth + 1
     while nodes[node].kind == at.LITERAL:
         node = nodes[node].c
@@ -144,7 +144,7 @@ def _stands_for_more(context: Context, place: int) -> bool:
     nodes, pairs = context.nodes, context.stacks
     node = nodes[context.places[place] >> 32].a
     stack, depth = context.places[place] & 0xFFFFFFFF, 0
-    while stack != 0 and depth <= _ABOVE and nodes[node].kind != at.TOOK:
+    while stack != 0 and depth <= _ABOVE and nodes[node].kind != at.LEXED:
         node, stack, depth = pairs[stack] >> 32, pairs[stack] & 0xFFFFFFFF, depth + 1
     while nodes[node].kind == at.LITERAL:
         node = nodes[node].c
@@ -400,10 +400,10 @@ def _make_lexer(context: Context, node: int) -> int:
         took = 0
         if terminal == at.IGNORED:
             took = node_of(
-                context, at.TOOK, table, terminal, 0, word, 1 if where == at.INSIDE else 0
+                context, at.LEXED, table, terminal, 0, word, 1 if where == at.INSIDE else 0
             )
         else:
-            took = node_of(context, at.TOOK, table, terminal, 0, 0, 0)
+            took = node_of(context, at.LEXED, table, terminal, 0, 0, 0)
         stack = stack_of(context, took, 0) if took >= 0 else took
         if stack < 0:
             return stack

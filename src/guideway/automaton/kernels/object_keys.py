@@ -457,7 +457,7 @@ def _some_left(context: Context, extras: int, text: int, state: int, escape: int
         if rows[state].after[0] == 0:
             context.want = state
             return at.NEED_LEX
-        left, follow, inside = -maybe, _byte_behind(context, extras, text), -1
+        left, follow, inside = -maybe, _byte_after(context, extras, text), -1
         for byte in range(256):
             if is_lead(first[state].words, byte):
                 left += 1 if _is_another(context, extras, text, byte, escape) else 0
@@ -497,7 +497,7 @@ def _is_another(context: Context, extras: int, text: int, byte: int, escape: int
 
 
 @inner
-def _byte_behind(context: Context, extras: int, text: int) -> int:
+def _byte_after(context: Context, extras: int, text: int) -> int:
     """A byte that follows `text` in one of some texts; -1 if none."""
     pairs, behind = context.extras, -1
     while extras != 0 and behind < 0:

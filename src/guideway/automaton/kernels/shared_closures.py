@@ -60,7 +60,7 @@ def guards_after(context: Context, guards: int, byte: int) -> int:
 
 
 @inner
-def guards_behind(context: Context, guards: int, level: int) -> int:
+def guards_ended(context: Context, guards: int, level: int) -> int:
     """The guards after those of a level end, all of them if it is negative; GONE or a code."""
     nodes, flags, kept = context.nodes, context.lexer_flags, 0
     while guards != 0 and kept >= 0:

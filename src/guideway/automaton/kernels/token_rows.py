@@ -239,7 +239,7 @@ def _pair_leads_back(context: Context, place: int, between: int) -> int:
 
 
 @inner
-def reach_begin(context: Context) -> None:
+def clear_items(context: Context) -> None:
     context.items.generation += 1
     context.items.used = 0
     context.items.visited = 0
@@ -266,7 +266,7 @@ def put(context: Context, below: int, config: int) -> int:
 
 
 @inner
-def spread_found(context: Context, below: int) -> int:
+def queue_found(context: Context, below: int) -> int:
     """Put the closure's configurations on the list."""
     if not has_below(context, below):
         return at.OK
@@ -284,17 +284,17 @@ def spread_found(context: Context, below: int) -> int:
 
 
 @inner
-def spread(context: Context, below: int, node: int, stack: int) -> int:
+def queue_closure(context: Context, below: int, node: int, stack: int) -> int:
     """Put the closure of a configuration on the list."""
     if not has_below(context, below):
         return at.OK
     begin(context)
     code = close(context, node, stack)
-    return spread_found(context, below) if code == at.OK else code
+    return queue_found(context, below) if code == at.OK else code
 
 
 @inner
-def leave_found(context: Context, state_mask: int) -> int:
+def queue_exits(context: Context, state_mask: int) -> int:
     """Continue at the exits of a state mask with the closure's configurations."""
     if context.found == 0 and context.doubtful == 0:
         return at.OK
@@ -304,7 +304,7 @@ def leave_found(context: Context, state_mask: int) -> int:
     if exits < 0:
         context.want = state_mask
         return at.NEED_EXITS
-    return spread_found(context, exits) if exits > 0 else at.OK
+    return queue_found(context, exits) if exits > 0 else at.OK
 
 
 @once
@@ -324,13 +324,13 @@ def _wide_exits(context: Context, state_mask: int) -> int:
 
 
 @inner
-def leave_counted(context: Context, first: int, last: int, low: int, high: int) -> int:
+def queue_counted_exits(context: Context, first: int, last: int, low: int, high: int) -> int:
     """Continue at exits after `low` to `high` items (-1: unbounded)."""
     exits = context.counted_exits
     for place in range(first, last):
         items = exits[place].items
         if items >= low and (high < 0 or items <= high):
-            code = spread_found(context, exits[place].root)
+            code = queue_found(context, exits[place].root)
             if code < 0:
                 return code
     return at.OK
@@ -351,7 +351,7 @@ def leaves_surely(context: Context, between: int) -> bool:
 
 
 @once
-def doubtful_behind(context: Context, node: int, stack: int) -> int:
+def doubtful_after(context: Context, node: int, stack: int) -> int:
     """Return 1 if it is in doubt whether anything follows a node (an enum is used up), else 0."""
     begin(context)
     behind = context.nodes[node].c if context.nodes[node].kind == at.LITERAL else at.NIL
@@ -477,4 +477,4 @@ def _value(
         return at.OK
     begin(context)
     code = value_follows(context, thing, value, frame, stack)
-    return spread_found(context, place) if code == at.OK else code
+    return queue_found(context, place) if code == at.OK else code
