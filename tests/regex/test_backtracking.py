@@ -155,6 +155,13 @@ def test_what_is_too_large_is_refused():
     assert error.value.needed == 300
 
 
+def test_an_automaton_of_many_states_is_no_larger_as_an_expression():
+    vocabulary = gw.Vocabulary([b"a", b"b", b"c", None], {3})
+    made = gw.compile(gw.Lark('start: /[ab]*a[ab]{7}/ "c"'), vocabulary)
+    assert made.matches("ba" + "b" * 7 + "c")
+    assert not made.matches("bb" + "b" * 7 + "c")
+
+
 def terminals() -> dict[str, str]:
     """The regular expressions of the terminals of python.lark and common.lark; no tables."""
     python = lark.Lark.open_from_package(

@@ -15,8 +15,8 @@ from guideway.context_free.gbnf import (
     Word,
 )
 from guideway.errors import UnsatisfiableError
-from guideway.language.equations import circles
 from guideway.language.expr import EMPTY, EPSILON, alt, concat, either, literal, repeat
+from guideway.language.finite_automata import circles
 from guideway.language.fuel import spend
 from guideway.language.nodes import Expr, Rule
 from guideway.language.regular import parts_of

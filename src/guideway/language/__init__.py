@@ -1,7 +1,7 @@
 """Expressions over bytes: sets of byte strings, and the questions that they answer.
 
     nodes, expr             nodes of an expression; constructors that keep a normal form
-    regular, equations      regular expressions as automata, and automata as expressions
+    regular, finite_automata   regular expressions as automata, and automata as expressions
     derivative              the plain engine: the rest of an expression after a byte
     shortest_string         a shortest text, least in byte order
     lookahead_search        emptiness and shortest texts under lookahead

@@ -7,17 +7,14 @@ all ways of backtracking in order (`backtracking_automaton`); after an exit, the
 not match. Conditions on text before the match (^, \b at the start, `(?<!a)`) are refused.
 """
 
-import operator
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Final, final
 
-from guideway.language.equations import Automaton, Equations, Spell, smallest, texts_by_mark
 from guideway.language.expr import (
     ANYTHING,
     EMPTY,
-    EPSILON,
     alt,
     both,
     byte_set,
@@ -25,6 +22,7 @@ from guideway.language.expr import (
     concat,
     either,
 )
+from guideway.language.finite_automata import Automaton, Texts, reaching, smallest
 from guideway.language.fuel import spend
 from guideway.language.nodes import Expr
 from guideway.language.special_tokens import MARKS
@@ -33,13 +31,12 @@ from guideway.language.values import by_value
 from guideway.regex.backtracking_automaton import (
     ALL,
     NONE,
-    Languages,
     Place,
     Watch,
     Watches,
     explored,
 )
-from guideway.regex.backtracking_program import Ahead, Behind, Guard, program
+from guideway.regex.backtracking_program import program
 from guideway.regex.lowering import lower_regex
 from guideway.regex.tree import (
     Alternation,
@@ -61,7 +58,6 @@ from guideway.regex.tree import Sequence as Parts
 from guideway.regex.unicode import leaf_points, literal_points, word_points
 
 MANY_WORDS: Final = 32
-MOST_SOLVED: Final = 64  # states: larger automata keep the pattern's own form where it is right
 
 
 @final
@@ -252,7 +248,7 @@ class _Reader:
     """The automata of one pattern."""
 
     def __init__(self, pattern: Pattern, marks: bool, solid: bool) -> None:
-        self._pattern, self._program, self._solid = pattern, program(pattern, marks), solid
+        self._program, self._solid = program(pattern, marks), solid
         self._marks = 1 << len(self._program.atoms) - 1 if marks else 0
         self._watches = Watches(self._program)
         self._machine = self._watches.machine
@@ -266,23 +262,29 @@ class _Reader:
         begins = self._watches.begun(self._program.start, self._machine.pasts, solid=self._solid)
         afters = self._afters(places)
         texts, _ = smallest(Automaton(rows, afters))
-        told = _Told(self._languages, self._spelled)
-        followed = [after for after in dict.fromkeys(afters) if after != NONE]
-        if len(texts.rows) > MOST_SOLVED and len(followed) == 1 and self._takes_all():
-            return (Exit(self._full_matches(), told.expr(followed[0])),), told.expr(begins)
-        found = texts_by_mark(texts, frozenset(followed), self._spelled)
-        exits = tuple(Exit(found[after], told.expr(after)) for after in followed)
-        return exits, told.expr(begins)
+        rest = self._rest()
+        exits: list[Exit] = []
+        for after in dict.fromkeys(each for each in afters if each != NONE):
+            ends = [mark == after for mark in texts.marks]
+            exits.append(Exit(Texts(texts.rows, ends, self._spelled).after(0), rest(after)))
+        return tuple(exits), rest(begins)
 
-    def _full_matches(self) -> Expr:
-        """The texts that match as a whole."""
-        text = lower_regex(self._pattern)
-        return both(text, complement(EPSILON)) if self._solid else text
+    def _rest(self) -> Callable[[int], Expr]:
+        """Expressions of languages, as the texts that follow.
 
-    def _takes_all(self) -> bool:
-        """Return True if every text that matches as a whole is preferred somewhere."""
-        looks = any(isinstance(step, Ahead | Guard | Behind) for step in self._program.steps)
-        return not self._machine.cuts and not looks and not self._pattern.backs
+        The complement if that is simpler: "no a follows", not "nothing, or not a and anything".
+        """
+        rows, ends = self._languages.rows, self._languages.ends
+        texts = Texts(rows, ends, self._spelled, ANYTHING)
+        others = Texts(rows, [not end for end in ends], self._spelled, ANYTHING)
+        free = reaching(rows, [ALL])
+
+        def rest(language: int) -> Expr:
+            if ends[language] and language in free:
+                return complement(others.after(language))
+            return texts.after(language)
+
+        return rest
 
     def _afters(self, places: Sequence[Place]) -> Sequence[int]:
         """For each place, the language that may follow if the preferred match ends there."""
@@ -312,33 +314,3 @@ def _watches(place: Place) -> Sequence[Watch]:
         Watch(place.threads[:count], place.history if count else (), guard)
         for count, guard in place.ends
     ]
-
-
-@final
-class _Told:
-    """Expressions of languages over atoms, as the texts that follow.
-
-    Uses the complement if that is simpler: "no a follows" instead of "nothing, or not a and then
-    anything".
-    """
-
-    def __init__(self, languages: Languages, spell: Spell) -> None:
-        rows, ends = languages.rows, languages.ends
-        automaton = Automaton(rows, ends)
-        self._rows, self._ends = rows, ends
-        self._texts = Equations(automaton, bool, spell, ANYTHING)
-        self._others = Equations(automaton, operator.not_, spell, ANYTHING)
-
-    def expr(self, language: int) -> Expr:
-        if self._ends[language] and self._gets_free(language):
-            return complement(self._others.texts_from(language))
-        return self._texts.texts_from(language)
-
-    def _gets_free(self, language: int) -> bool:
-        """Return True if some text may be followed by anything."""
-        seen, todo = {language}, [language]
-        while todo:
-            targets = set(self._rows[todo.pop()])
-            todo += targets - seen
-            seen |= targets
-        return ALL in seen

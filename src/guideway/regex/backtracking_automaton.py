@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Final, TypeAlias, TypeVar, assert_never, final
 
 from guideway.errors import LimitError, UnsupportedError
-from guideway.language.equations import Automaton, Equations, circles, smallest
+from guideway.language.finite_automata import Automaton, Texts, circles, smallest
 from guideway.language.fuel import spend
 from guideway.language.nodes import Expr
 from guideway.language.regular import derivative
@@ -287,14 +287,13 @@ class Place:
 
 @final
 class Machine:
-    """The ways through a program; `cuts` is True if a preferred match cut a way.
+    """The ways through a program.
 
     `begins` gives the language of texts that begin with a match of the step of an Ahead.
     """
 
     def __init__(self, program: Program, begins: Callable[[int, History], int]) -> None:
         self.languages = Languages(len(program.atoms))
-        self.cuts = False
         self._program, self._begins = program, begins
         self._stacks: list[Frame] = [Frame(-1, _DONE)]
         self._numbers: dict[Frame, int] = {}
@@ -390,7 +389,6 @@ class Machine:
         while todo:
             stack, guard = todo.pop()
             if failed != ALL:
-                self.cuts = True
                 guard = languages.both(guard, failed)
             before = seen.get(stack, NONE)
             if before != NONE:
@@ -636,6 +634,5 @@ def whole_matches(pattern: Pattern, search: bool, spell: Callable[[CodePoints], 
     watches = Watches(steps)
     machine = watches.machine
     found = watches.begun(steps.start, machine.pasts)
-    automaton = Automaton(machine.languages.rows, machine.languages.ends)
-    equations = Equations(automaton, bool, lambda atoms: spell(steps.characters(atoms)))
-    return equations.texts_from(found)
+    rows, ends = machine.languages.rows, machine.languages.ends
+    return Texts(rows, ends, lambda atoms: spell(steps.characters(atoms))).after(found)
