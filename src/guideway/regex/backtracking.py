@@ -8,7 +8,7 @@ not match. Conditions on text before the match (^, \b at the start, `(?<!a)`) ar
 """
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final, final
 
@@ -16,7 +16,6 @@ from guideway.language.expr import (
     ANYTHING,
     EMPTY,
     alt,
-    both,
     byte_set,
     complement,
     concat,
@@ -55,7 +54,7 @@ from guideway.regex.tree import (
     nodes_of,
 )
 from guideway.regex.tree import Sequence as Parts
-from guideway.regex.unicode import leaf_points, literal_points, word_points
+from guideway.regex.unicode import leaf_points, literal_points
 
 MANY_WORDS: Final = 32
 
@@ -114,7 +113,7 @@ def _preferences(key: _Key) -> tuple[tuple[Exit, ...], Expr]:
     words = _words(key.pattern.body)
     if words is not None:
         return _of_words([word for word in words if word or not key.solid])
-    return _unlike(key) or _Reader(key.pattern, key.marks, key.solid).read()
+    return _Reader(key.pattern, key.marks, key.solid).read()
 
 
 def _words(root: Node) -> list[str] | None:
@@ -155,53 +154,11 @@ def _of_words(words: Sequence[str]) -> tuple[tuple[Exit, ...], Expr]:
     return tuple(exits), concat(either(word.encode() for word in words), ANYTHING)
 
 
-def _unlike(key: _Key) -> tuple[tuple[Exit, ...], Expr] | None:
-    r"""Preferences of patterns like `(?!(?:if|else)(?!\w))[a-z_]\w*`, else None.
-
-    Words and names consist of characters that may not follow them, so a word matches where a name
-    does only if it is the whole name. The automaton of 100 keywords would take 0.3 s.
-    """
-    items = _items(key.pattern.body)
-    look = items[0] if items else None
-    if not isinstance(look, Look) or not look.ahead or not look.negated:
-        return None
-    inside, rest = _items(look.item), Parts(tuple(items[1:]), key.pattern.body.place)
-    behind, words = _barred(inside), Parts(tuple(inside[:-1]), look.place)
-    if behind is None or not (_is_made_of(words, behind) and _is_made_of(rest, behind)):
-        return None
-    after = complement(concat(character(behind), ANYTHING))
-    word, others = lower_regex(Pattern(key.text, words)), Pattern(key.text, rest)
-    exits, begun = _preferences(replace(key, modes=(key.modes, "rest"), pattern=others))
-    if word.nullable or any(each.after is not after for each in exits):
-        return None
-    taken = ((both(each.text, complement(word)), each.after) for each in exits)
-    found = tuple(Exit(text, after) for text, after in taken if text is not EMPTY)
-    return found, both(begun, complement(concat(word, after)))
-
-
 def _items(node: Node) -> Sequence[Node]:
     """The items of a sequence."""
     while isinstance(node, Group):
         node = node.item
     return node.items if isinstance(node, Parts) else (node,)
-
-
-def _barred(items: Sequence[Node]) -> CodePoints | None:
-    """The characters that the last item does not allow to follow."""
-    last = items[-1] if items else None
-    if isinstance(last, Boundary) and not last.negated:
-        return word_points(last.mode)  # the other items end with word characters
-    if isinstance(last, Look) and last.ahead and last.negated:
-        (item, *more) = _items(last.item) or (last,)
-        if isinstance(item, Class | Shorthand) and not more:
-            return leaf_points(item)
-    return None
-
-
-def _is_made_of(root: Node, characters: CodePoints) -> bool:
-    """Return True if the texts have only these characters, without lookaround."""
-    sets = _character_sets(root)
-    return sets is not None and all(intersection(each, characters) == each for each in sets)
 
 
 def _ends_once(root: Node) -> bool:
