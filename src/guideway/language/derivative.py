@@ -6,7 +6,7 @@ text. `automaton` does the same with compiled kernels, and tests compare both.
 
 from collections.abc import Callable, Iterable
 from functools import cached_property
-from typing import TypeAlias, assert_never, final
+from typing import TypeAlias, final
 from weakref import ref
 
 from guideway.errors import GuidewayError, LimitError
@@ -21,12 +21,10 @@ from guideway.language.expr import (
     alt_by_head,
     both,
     capture,
-    complement,
     concat,
     looking,
     parts,
     passed,
-    repeat,
 )
 from guideway.language.lookahead_search import THOROUGH, Looking, Passages
 from guideway.language.nodes import (
@@ -37,8 +35,6 @@ from guideway.language.nodes import (
     Call,
     Capture,
     Concat,
-    Empty,
-    Epsilon,
     Expr,
     Not,
     Repeat,
@@ -47,7 +43,7 @@ from guideway.language.nodes import (
     Unsure,
     operands,
 )
-from guideway.language.regular import fewer, partition, parts_of, surely_endless
+from guideway.language.regular import firsts, line, partition, parts_of, surely_endless
 from guideway.language.shortest_string import (
     LONGEST,
     Consulted,
@@ -500,9 +496,7 @@ class Derivatives:
 
     def _disjoint(self, expr: Expr) -> Arcs:
         """Disjoint byte sets with whole derivatives, dead ones included."""
-        known: dict[tuple[Expr, ...], Expr] = {}
-        parts = partition(self._lines(expr))
-        return [(members, alt_by_head(xs, known)) for members, xs in parts]
+        return _whole(self._lines(expr))
 
     def _ways(self, root: Expr) -> Arcs:
         """Byte sets, which may overlap, with parts of the derivative, for a search.
@@ -552,57 +546,27 @@ class Derivatives:
                 self._fuel(1 + len(made))
         return memo[root]
 
-    def _firsts(self, node: Expr) -> Iterable[Expr]:  # noqa: PLR0911  one arm for each node of the core
+    def _firsts(self, node: Expr) -> Iterable[Expr]:
         """The expressions whose linear forms make up that of `node`."""
         match node:
-            case Empty() | Epsilon() | Unsure() | Bytes() | Ahead() | Stop():
-                return ()
             case Concat(Ahead()):
                 return self._looked_at(node)
-            case Concat(head, tail):
-                return (head, tail) if head.nullable else (head,)
-            case Alt(options):
-                return options
-            case Repeat(item) | Not(item):
-                return (item,)
-            case And(left, right):
-                return (left, right)
-            case Rule():
-                return (node.body,)
             case Call():
                 return (self.unfold(node),)
             case Capture(item, _, template, argument):
                 return (item, template.resume(argument, None)) if item.nullable else (item,)
             case _:
-                assert_never(node)
+                return firsts(node)
 
-    def _line(self, node: Expr) -> Arcs:  # noqa: C901, PLR0911, PLR0912  one arm for each node of the core
+    def _line(self, node: Expr) -> Arcs:
         memo = self._linear
         match node:
-            case Empty() | Epsilon() | Ahead() | Stop():
+            case Ahead() | Stop():
                 return []
             case Concat(Ahead()):
                 return self._looked(node)
             case Unsure():  # after a nullable part: any byte may be possible
                 return [(self._spellable, UNSURE)]
-            case Bytes(members):
-                spelled = members & self._spellable
-                return [(spelled, EPSILON)] if spelled else []
-            case Concat(head, tail):
-                here = [(members, concat(x, tail)) for members, x in memo[head]]
-                return fewer(here + memo[tail]) if head.nullable else here
-            case Alt(options):
-                lines = [line for option in options for line in memo[option]]
-                return lines if node.regular else fewer(lines)
-            case Repeat(item, low, high):
-                rest = repeat(item, max(low - 1, 0), None if high is None else high - 1)
-                return [(members, concat(x, rest)) for members, x in memo[item]]
-            case And(left, right):
-                return self._meet(left, right)
-            case Not(item):
-                return self._others(item)
-            case Rule():
-                return memo[node.body]
             case Call():
                 return memo[self.unfold(node)]
             case Capture(item, _, template, argument):
@@ -613,7 +577,7 @@ class Derivatives:
                 resumed = memo[template.resume(argument, None)] if item.nullable else []
                 return here + resumed
             case _:
-                assert_never(node)
+                return line(node, memo, _whole, self._spellable)
 
     def _looked_at(self, node: Expr) -> Iterable[Expr]:
         """The expressions whose linear forms make up that of a lookahead."""
@@ -642,17 +606,8 @@ class Derivatives:
         behind = [] if rest is EPSILON or not head.nullable else memo[concat(*leads, tail)]
         return [(members, x) for members, x in lines if x is not EMPTY] + behind
 
-    def _meet(self, left: Expr, right: Expr) -> Arcs:
-        others = self._disjoint(right)
-        return [
-            (members & more, both(x, y))
-            for members, x in self._disjoint(left)
-            for more, y in others
-            if members & more
-        ]
 
-    def _others(self, item: Expr) -> Arcs:
-        arcs = self._disjoint(item)
-        rest = self._spellable & ~sum(members for members, _ in arcs)
-        lines = [(members, complement(x)) for members, x in arcs]
-        return [*lines, (rest, ANYTHING)] if rest else lines
+def _whole(lines: Arcs) -> Arcs:
+    """Disjoint byte sets with whole derivatives."""
+    known: dict[tuple[Expr, ...], Expr] = {}
+    return [(members, alt_by_head(xs, known)) for members, xs in partition(lines)]

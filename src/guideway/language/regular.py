@@ -1,8 +1,8 @@
 """Regular expressions as automata: derivatives by byte, membership, emptiness, finiteness."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Final, TypeAlias, assert_never, final
+from typing import Final, TypeAlias, final
 from weakref import WeakKeyDictionary
 
 from guideway.errors import GuidewayError
@@ -21,12 +21,9 @@ from guideway.language.expr import (
     repeat,
 )
 from guideway.language.nodes import (
-    Ahead,
     Alt,
     And,
     Bytes,
-    Call,
-    Capture,
     Concat,
     Empty,
     Epsilon,
@@ -34,8 +31,6 @@ from guideway.language.nodes import (
     Not,
     Repeat,
     Rule,
-    Stop,
-    Unsure,
 )
 
 _FEW: Final = 4
@@ -130,37 +125,46 @@ def _lines(root: Expr, known: dict[Expr, Lines]) -> Lines:
             continue
         stack.pop()
         if node not in known:
-            known[node] = _line(node, known)
+            known[node] = line(node, known, _disjoint)
     return known[root]
 
 
-def _line(node: Expr, known: dict[Expr, Lines]) -> Lines:  # noqa: PLR0911  an arm for each node
+def line(  # noqa: PLR0911  an arm for each node
+    node: Expr,
+    known: Mapping[Expr, Lines],
+    disjoint: Callable[[Lines], Lines],
+    spellable: int = ALL_BYTES,
+) -> Lines:
+    """Byte sets with parts of the derivative, from those of `firsts(node)`.
+
+    `disjoint` turns them into disjoint sets with whole derivatives, for intersections and
+    complements.
+    """
     match node:
         case Empty() | Epsilon():
             return []
         case Bytes(members):
-            return [(members, EPSILON)]
+            return [(members & spellable, EPSILON)] if members & spellable else []
         case Concat(head, tail):
             here = [(members, concat(left, tail)) for members, left in known[head]]
-            return here + known[tail] if head.nullable else here
+            return fewer(here + known[tail]) if head.nullable else here
         case Alt(options):
-            return [line for option in options for line in known[option]]
+            lines = [line for option in options for line in known[option]]
+            return lines if node.regular else fewer(lines)
         case Repeat(item, low, high):
             rest = repeat(item, max(low - 1, 0), None if high is None else high - 1)
             return [(members, concat(left, rest)) for members, left in known[item]]
         case And(left, right):
-            return _met(_disjoint(known[left]), _disjoint(known[right]))
+            return _met(disjoint(known[left]), disjoint(known[right]))
         case Not(item):
-            lines = _disjoint(known[item])
-            others = ALL_BYTES & ~sum(members for members, _ in lines)
+            lines = disjoint(known[item])
+            others = spellable & ~sum(members for members, _ in lines)
             opposite = [(members, complement(left)) for members, left in lines]
             return [*opposite, (others, ANYTHING)] if others else opposite
-        case Rule() if node.regular:
+        case Rule():
             return known[node.body]
-        case Rule() | Call() | Capture() | Ahead() | Stop() | Unsure():
-            raise GuidewayError("only regular expressions are searched here")
         case _:
-            assert_never(node)
+            raise GuidewayError("only regular expressions are searched here")
 
 
 def _met(lines: Lines, others: Lines) -> Lines:
@@ -174,7 +178,7 @@ def _met(lines: Lines, others: Lines) -> Lines:
 
 def firsts(node: Expr) -> tuple[Expr, ...]:
     """The parts whose derivatives make up that of `node`."""
-    if isinstance(node, Rule) and node.regular:
+    if isinstance(node, Rule):
         return (node.body,)
     if isinstance(node, Concat) and not node.head.nullable:
         return (node.head,)
