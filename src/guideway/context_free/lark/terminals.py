@@ -2,12 +2,11 @@
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from itertools import islice
-from typing import Final, final
+from itertools import islice, pairwise
+from typing import Final, TypeAlias, final
 
-from guideway.context_free.lark.errors import END, LarkGrammar, LarkTerminal
+from guideway.context_free.lark.errors import LarkGrammar, LarkTerminal
 from guideway.errors import LimitError, SourceError, UnsupportedError
 from guideway.language.expr import (
     ALL_BYTES,
@@ -462,7 +461,7 @@ def swallowing(
         return all(is_empty(both(each.after, read[other].begins)) for each in taker.exits)
 
     best = None
-    for name, names in _Symbols(grammar.rules).following(grammar.start).items():
+    for name, names in _followers(grammar.rules).items():
         if name not in read or not all(takes(read[name], each) for each in grammar.ignored):
             continue
         taken = [each for each in sorted(names) if takes(read[name], each)]
@@ -473,48 +472,23 @@ def swallowing(
     return best
 
 
-@final
-@dataclass(slots=True)
-class _Symbols:
-    """FIRST and FOLLOW sets of symbols."""
+_Rows: TypeAlias = Mapping[str, tuple[tuple[str, ...], ...]]
 
-    rules: Mapping[str, tuple[tuple[str, ...], ...]]
-    nullable: set[str] = field(default_factory=set[str])
-    first: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
 
-    def __post_init__(self) -> None:
-        self.first = {name: set() for name in self.rules}
-        while self._grows():
-            pass
+def _followers(rules: _Rows) -> Mapping[str, set[str]]:
+    """The terminals that may come directly after each one; rules without a text are passed over."""
+    begins, ends, found = _outer(rules, 0), _outer(rules, -1), dict[str, set[str]]()
+    for one, other in (pair for rows in rules.values() for row in rows for pair in pairwise(row)):
+        for each in ends.get(one, {one}):
+            found.setdefault(each, set()).update(begins.get(other, {other}))
+    return found
 
-    def _grows(self) -> bool:
-        size = len(self.nullable) + sum(map(len, self.first.values()))
-        for name, expansions in self.rules.items():
-            for expansion in expansions:
-                begins, may_end = self._begins(expansion)
-                self.first[name] |= begins
-                if may_end:
-                    self.nullable.add(name)
-        return size < len(self.nullable) + sum(map(len, self.first.values()))
 
-    def _begins(self, symbols: tuple[str, ...]) -> tuple[set[str], bool]:
-        """The first terminals of a sequence of symbols, and True if it may be empty."""
-        found = set[str]()
-        for symbol in symbols:
-            found |= self.first.get(symbol, {symbol})
-            if symbol not in self.nullable:
-                return found, False
-        return found, True
-
-    def following(self, start: str) -> dict[str, set[str]]:
-        """FOLLOW set of each symbol, with `END`."""
-        found: dict[str, set[str]] = {start: {END}}
-        size = -1
-        while size < (size := sum(map(len, found.values()))):
-            for name, expansions in self.rules.items():
-                for expansion in expansions:
-                    for at, symbol in enumerate(expansion):
-                        begins, may_end = self._begins(expansion[at + 1 :])
-                        behind = found.setdefault(symbol, set())
-                        behind |= begins | (found.get(name, set()) if may_end else set())
-        return found
+def _outer(rules: _Rows, at: int) -> Mapping[str, set[str]]:
+    """The terminals at one end of the texts of each rule."""
+    found = {name: {row[at] for row in rows if row} for name, rows in rules.items()}
+    size = -1
+    while size < (size := sum(map(len, found.values()))):
+        for names in found.values():
+            names.update(*(found[name] for name in [*names] if name in found))
+    return {name: names - rules.keys() for name, names in found.items()}
