@@ -3,11 +3,9 @@
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import groupby, pairwise
-from string import ascii_letters
-from typing import TypeAlias, assert_never, final
+from typing import TypeAlias, assert_never
 
 from guideway.language.fuel import spend
 from guideway.language.utf8 import (
@@ -22,74 +20,6 @@ from guideway.language.utf8 import (
     union,
 )
 from guideway.regex.tree import Class, Dot, Mode, Range, Shorthand
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Case:
-    """Case mappings of code points.
-
-    lower: lower case, if different; alike: other lower-case letters with the same upper case;
-    above: other characters with this lower case; cased: characters with a lower or an upper case;
-    small: characters that are their own lower case.
-    """
-
-    lower: Mapping[int, int]
-    alike: Mapping[int, tuple[int, ...]]
-    above: Mapping[int, tuple[int, ...]]
-    cased: CodePoints
-    small: CodePoints
-
-    def literal(self, code: int) -> CodePoints:
-        """Characters that match `code`."""
-        found = [code, *self.images([code])]
-        return points(found + [above for low in found for above in self.above.get(low, ())])
-
-    def images(self, codes: Iterable[int]) -> Iterator[int]:
-        """Lower case of each character, and the letters alike."""
-        for code in codes:
-            low = self.lower.get(code, code)
-            yield low
-            yield from self.alike.get(low, ())
-
-    def lowered(self, ranges: CodePoints) -> CodePoints:
-        """The images of all characters of a set."""
-        moving = list(members(intersection(ranges, self.cased)))
-        spend(4 * len(moving))
-        return union(difference(ranges, self.cased), points(self.images(moving)))
-
-    def lowering_to(self, ranges: CodePoints) -> CodePoints:
-        """The characters whose lower case is in the set."""
-        cased = list(members(intersection(ranges, self.cased)))
-        spend(4 * len(cased))
-        above = points(code for low in cased for code in self.above.get(low, ()))
-        return union(intersection(ranges, self.small), above)
-
-
-@cache
-def ascii_case() -> Case:
-    """Case under flag a: ASCII letters only."""
-    lower = {ord(c): ord(c.lower()) for c in ascii_letters if c != c.lower()}
-    return _case(lower, points(map(ord, ascii_letters)), {})
-
-
-@cache
-def unicode_case() -> Case:
-    """Case of all characters; takes 20 ms once."""
-    lower: dict[int, int] = {}
-    families: dict[str, set[int]] = {}
-    for char in _cased_characters():
-        # The simple mapping is the first character of the full one: İ lowers to i and a dot above.
-        low = ord(char.lower()[0])
-        lower |= {ord(char): low} if low != ord(char) else {}
-        families.setdefault(char.upper(), set()).add(low)
-    alike = {
-        low: tuple(sorted(family - {low}))
-        for family in families.values()
-        if len(family) > 1
-        for low in family
-    }
-    return _case(lower, points(map(ord, _cased_characters())), alike)
 
 
 def folded_alike(ranges: CodePoints) -> CodePoints:
@@ -117,24 +47,8 @@ def _fold(char: str) -> str:
     return folded if len(folded) == 1 else low if len(low) == 1 else char
 
 
-@cache
-def upper_case() -> Mapping[int, int]:
-    """Simple upper case, if different."""
-    upper = ((ord(char), ord(char.upper()[0])) for char in _cased_characters())
-    return {code: high for code, high in upper if code != high}
-
-
 def members(ranges: CodePoints) -> Iterator[int]:
     return (code for low, high in ranges for code in range(low, high + 1))
-
-
-def _case(
-    lower: Mapping[int, int], cased: CodePoints, alike: Mapping[int, tuple[int, ...]]
-) -> Case:
-    above: dict[int, tuple[int, ...]] = {}
-    for code, low in lower.items():
-        above[low] = (*above.get(low, ()), code)
-    return Case(lower, alike, above, cased, inverse(points(lower)))
 
 
 @cache
@@ -145,10 +59,13 @@ def _cased_characters() -> str:
     return "".join(c for block in cased for c in block if c.lower() != c or c.upper() != c)
 
 
+@cache
+def _cased() -> CodePoints:
+    return points(map(ord, _cased_characters()))
+
+
 ClassItem: TypeAlias = int | Range | Shorthand
 
-_BMP_END = 0xFFFF
-_BMP: CodePoints = ((0, _BMP_END),)
 _NEWLINE = points([0x0A])
 _ECMA_NEWLINES = points([0x0A, 0x0D, 0x2028, 0x2029])
 _ASCII = {
@@ -157,13 +74,13 @@ _ASCII = {
     "word": points(b"_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"),
 }
 _PYTHON = {"digit": r"\d+", "word": r"\w+"}
+_LETTER = {"digit": "d", "space": "s", "word": "w"}
+_SCANNED = 100  # fuel for looking at all cased characters: 100 to 200 us
 
 
 def literal_points(char: str, mode: Mode) -> CodePoints:
     code = ord(char)
-    if mode.ignore_case and mode.dialect == "python":
-        return _characters_case(mode).literal(code)
-    return _alike(((code, code),), mode)
+    return _class_points((code,), False, mode) if mode.ignore_case else ((code, code),)
 
 
 def dot_points(dot: Dot) -> CodePoints:
@@ -210,7 +127,7 @@ def class_points(node: Class) -> CodePoints:
 @lru_cache(maxsize=512)
 def _class_points(items: tuple[ClassItem, ...], negated: bool, mode: Mode) -> CodePoints:
     if mode.ignore_case and mode.dialect == "python":
-        found = _folded(items, mode)
+        found = _caseless(items, mode)
     else:
         found = _alike(union(*map(_plain, items)), mode)
     return inverse(found) if negated else found
@@ -232,39 +149,23 @@ def _plain(item: ClassItem) -> CodePoints:
             assert_never(item)
 
 
-def _folded(items: tuple[ClassItem, ...], mode: Mode) -> CodePoints:
-    case = _characters_case(mode)
-    first, *others = dict.fromkeys(items)
-    if isinstance(first, int) and not others:  # [x] is compared like x
-        return case.literal(first)
-    if not any(_has_case(item, case) for item in items):
-        return union(*map(_plain, items))
-    return case.lowering_to(union(*(_lowered(item, case) for item in items)))
+def _caseless(items: tuple[ClassItem, ...], mode: Mode) -> CodePoints:
+    """The characters that `re` matches under flag i: it is asked about those that have a case."""
+    spend(_SCANNED)
+    flags = re.IGNORECASE | re.ASCII if mode.ascii else re.IGNORECASE
+    found = re.findall(f"[{''.join(map(_written, items))}]", _cased_characters(), flags)
+    return union(difference(union(*map(_plain, items)), _cased()), points(map(ord, found)))
 
 
-def _has_case(item: ClassItem, case: Case) -> bool:
-    """Return True if `re` compares a class with this item by lower case."""
-    if isinstance(item, Shorthand):
-        return False
-    (part,) = _plain(item)
-    return part[1] > _BMP_END or bool(intersection((part,), case.cased))
-
-
-def _lowered(item: ClassItem, case: Case) -> CodePoints:
-    if isinstance(item, Shorthand):
-        return shorthand_points(item)
-    (part,) = _plain(item)
-    found = case.lowered(intersection((part,), _BMP))
-    if part[1] <= _BMP_END:
-        return found
-    if isinstance(item, int):
-        return (part,)
-    raised = (code for code, upper in upper_case().items() if part[0] <= upper <= part[1])
-    return union(found, (part,), points(raised))
-
-
-def _characters_case(mode: Mode) -> Case:
-    return ascii_case() if mode.ascii else unicode_case()
+def _written(item: ClassItem) -> str:
+    """An item of a class as `re` reads it."""
+    match item:
+        case Range(low, high):
+            return f"{_written(low)}-{_written(high)}"
+        case Shorthand(name, negated):
+            return "\\" + (_LETTER[name].upper() if negated else _LETTER[name])
+        case _:
+            return f"\\U{item:08x}"
 
 
 @cache
