@@ -5,12 +5,11 @@ the stop, text ∧ ¬(any·R·any).
 """
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from functools import partial
 from itertools import chain, product
 from math import prod
-from typing import Final, TypeAlias, final
+from typing import Final, TypeAlias
 
 from guideway.chat.parts import parts_of, written
 from guideway.chat.tool_literals import RawStrings
@@ -26,10 +25,11 @@ from guideway.json_schema.spelling import choice
 from guideway.language.expr import (
     ALL_BYTES,
     ANYTHING,
-    EMPTY,
     EPSILON,
+    ONE_BYTE,
     alt,
     both,
+    branching,
     byte_set,
     complement,
     concat,
@@ -113,39 +113,9 @@ def lower_substring(chunks: tuple[str, ...]) -> Expr:
     made: list[Expr] = [EPSILON] * len(ways)
     for state in sorted(range(len(ways)), key=longest.__getitem__, reverse=True):
         spend(len(ways[state]))
-        steps = {chunk.encode(): made[to] for chunk, to in ways[state].items()}
-        made[state] = alt(EPSILON, _tree(steps) if len(steps) > 1 else _chain(steps))
+        steps = ((chunk.encode(), made[to]) for chunk, to in ways[state].items())
+        made[state] = alt(EPSILON, branching(steps, ONE_BYTE.__getitem__))
     return made[0]
-
-
-def _chain(steps: Mapping[bytes, Expr]) -> Expr:
-    return alt(*(concat(literal(chunk), rest) for chunk, rest in steps.items()))
-
-
-def _tree(steps: Mapping[bytes, Expr]) -> Expr:
-    root = _Node()
-    for chunk, rest in steps.items():
-        node = root
-        for byte in chunk:
-            node = node.below.setdefault(byte, _Node())
-        node.rests.append(rest)
-    nodes = [root]
-    for node in nodes:  # grows while we go
-        nodes += node.below.values()
-    for node in reversed(nodes):
-        below = (concat(byte_set(1 << byte), each.made) for byte, each in node.below.items())
-        node.made = alt(*node.rests, *below)
-    return root.made
-
-
-@final
-@dataclass(slots=True)
-class _Node:
-    """A node of the trie of chunks."""
-
-    rests: list[Expr] = field(default_factory=list[Expr])
-    below: dict[int, "_Node"] = field(default_factory=dict[int, "_Node"])
-    made: Expr = EMPTY
 
 
 def _automaton(chunks: tuple[str, ...]) -> tuple[list[dict[str, int]], list[int]]:
