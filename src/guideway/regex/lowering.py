@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property, lru_cache, partial
-from itertools import takewhile
 from typing import assert_never
 
 from guideway.errors import GuidewayError, UnsupportedError
@@ -70,35 +69,12 @@ def _lowered(pattern: Pattern, spell: Spell, *, search: bool) -> Expr:
     try:
         return lowering.between(pattern.body, around, around)
     except NotByParts:
-        found = _peeled(pattern, spell, search=search)
-        return whole_matches(pattern, search, spell) if found is None else found
+        return whole_matches(pattern, search, spell)
 
 
 def _with(pattern: Pattern, body: Node) -> Pattern:
     bounded = any(isinstance(node, Boundary) for node in nodes_of(body))
     return replace(pattern, body=body, boundaries=bounded)
-
-
-def _peeled(pattern: Pattern, spell: Spell, *, search: bool) -> Expr | None:
-    """Lookaheads at the start of the text as intersections; None if there are none."""
-    items, lowering = _flat(pattern.body), _Lowering(spell)
-    leading = [*takewhile(_is_leading, items)]
-    starts = [item for item in leading if isinstance(item, Anchor)]
-    looks = [item for item in leading if isinstance(item, Look)]
-    if not looks or (search and not starts):
-        return None
-    try:
-        met = [lowering.looked(look, EPSILON) for look in looks]
-    except NotByParts:
-        return None
-    rest = Sequence((*starts[:1], *items[len(leading) :]), 0)
-    return all_of([_lowered(_with(pattern, rest), spell, search=search), *met])
-
-
-def _is_leading(item: Node) -> bool:
-    return (isinstance(item, Anchor) and item.kind == "text start") or (
-        isinstance(item, Look) and item.ahead
-    )
 
 
 def _refuse_reference(pattern: Pattern, what: str, node: Node) -> UnsupportedError:

@@ -150,11 +150,17 @@ def _plain(item: ClassItem) -> CodePoints:
 
 
 def _caseless(items: tuple[ClassItem, ...], mode: Mode) -> CodePoints:
-    """The characters that `re` matches under flag i: it is asked about those that have a case."""
+    """The characters that `re` matches under flag i: it is asked about those that have a case.
+
+    Properties, which `re` does not know, stay as they are.
+    """
     spend(_SCANNED)
     flags = re.IGNORECASE | re.ASCII if mode.ascii else re.IGNORECASE
-    found = re.findall(f"[{''.join(map(_written, items))}]", _cased_characters(), flags)
-    return union(difference(union(*map(_plain, items)), _cased()), points(map(ord, found)))
+    known = [item for item in items if not isinstance(item, Shorthand) or item.name in _LETTER]
+    pattern = f"[{''.join(map(_written, known))}]" if known else "(?!)"
+    found = points(map(ord, re.findall(pattern, _cased_characters(), flags)))
+    others = (shorthand_points(item) for item in items if item not in known)
+    return union(difference(union(*map(_plain, known)), _cased()), found, *others)
 
 
 def _written(item: ClassItem) -> str:
