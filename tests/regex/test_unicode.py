@@ -36,7 +36,6 @@ from guideway.regex.unicode import (
     literal_points,
     members,
     shorthand_points,
-    unicode_case,
 )
 from regex_samples import oracle, reader
 
@@ -136,7 +135,7 @@ def test_every_character_is_every_character() -> None:
 # Every class and every case, over all code points, against `re` and `unicodedata`.
 
 EVERYTHING = every_character()
-CASED = [chr(code) for code in members(unicode_case().cased)]
+CASED = [char for char in EVERYTHING if char.lower() != char or char.upper() != char]
 FLAGS = {"": 0, "i": re.IGNORECASE, "a": re.ASCII, "ia": re.IGNORECASE | re.ASCII}
 # Letters whose case is special, in Unicode or in Python; ends of the BMP and of the surrogates.
 SPECIAL = (
@@ -179,6 +178,12 @@ def test_no_character_has_case_where_none_is_looked_for() -> None:
 
 def test_the_dot_matches_newlines_by_flag_s() -> None:
     assert ours(".", "s") == ALL == matched(".", re.DOTALL)
+
+
+def test_properties_stay_as_they_are_beside_letters_of_any_case() -> None:
+    assert ours(r"[\p{Lu}\p{Nd}]", "i") == ours(r"[\p{Lu}\p{Nd}]")
+    assert ours(r"[\p{Lu}b]", "i") == ours(r"[\p{Lu}b]")
+    assert ours(r"[^\p{Lu}b]", "i") == inverse(ours(r"[\p{Lu}bB]"))
 
 
 @pytest.mark.parametrize("flags", ["i", "ia"])
