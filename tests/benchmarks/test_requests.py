@@ -1,7 +1,7 @@
 """The benchmark of requests: a line for each way, and as many tokens from each."""
 
 import json
-from dataclasses import replace
+import sys
 
 import pytest
 
@@ -26,21 +26,37 @@ def left(*arguments: str) -> int:
     return int(done.value.code or 0)
 
 
+LINES = [
+    (way, kind)
+    for kind in ("greedy", "sampled")
+    for way in ("batch", "drafts", "engine", "transformers")
+]
+
+
 def test_there_is_a_line_for_each_way(capsys) -> None:
     assert left() == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == requests.HEAD
-    assert [line.split()[:2] for line in lines[1:]] == [
-        ["batch", "23"],
-        ["drafts", "23"],
-        ["engine", "23"],
-        ["transformers", "23"],
-    ]
+    assert [line.split()[:3] for line in lines[1:]] == [[*each, "23"] for each in LINES]
 
 
-def test_json_has_the_figures(capsys) -> None:
-    assert left("--json") == 0
+def test_json_has_the_figures_of_vllm_too(capsys, monkeypatch, tmp_path) -> None:
+    """A stand-in gives as many tokens as it may."""
+    fake = tmp_path / "vllm_process.py"
+    fake.write_text(
+        "import json, sys\n"
+        "print('ready', flush=True)\n"
+        "for line in sys.stdin:\n"
+        "    asked = [each['arguments'] for each in json.loads(line)]\n"
+        "    print(json.dumps([sum(each['max_tokens'] for each in asked), 1.5]), flush=True)\n"
+    )
+    monkeypatch.setattr(requests, "__file__", str(tmp_path / "requests.py"))
+    assert left("--json", "--vllm", sys.executable) == 0
     figures = [requests.Figure(**each) for each in json.loads(capsys.readouterr().out)]
-    assert [replace(each, seconds=0, cpu_seconds=0) for each in figures] == [
-        requests.Figure(way, 23, 0, 0) for way in ("batch", "drafts", "engine", "transformers")
-    ]
+    assert [(each.way, each.kind) for each in figures if each.way != "vllm"] == LINES
+    (greedy, sampled) = (each for each in figures if each.way == "vllm")
+    assert greedy.tokens == sampled.tokens == 23
+    assert 1.5 <= greedy.cpu_seconds < 2.5
+    fake.write_text("print('ready', flush=True); input()")
+    assert left("--vllm", sys.executable) == 2
+    assert "vLLM has stopped with 0" in capsys.readouterr().err

@@ -1,5 +1,8 @@
 """The hint about threads: said once, for slow steps in a row, without a real clock."""
 
+import os
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 
@@ -95,3 +98,39 @@ def test_a_generation_is_watched(
     model = gw.Model(FakeModel(vocabulary, lambda prefix: [1.0, 0.0, -9.0]))
     with pytest.warns(gw.GuidewayWarning, match="times as long"):
         model.generate(["a", "b"], max_new_tokens=30, speculate="off")
+
+
+RELEASED = """
+import os, time, torch
+import guideway as gw
+from guideway.generation.ensemble.pace import release_threads
+from guideway.models.fake import FakeModel
+
+def workers():
+    held, rows = {*os.listdir("/proc/self/task")}, torch.ones(500, 500)
+    product = rows @ rows
+    return product, {*os.listdir("/proc/self/task")} - held
+
+def gone(threads):
+    until = time.monotonic() + 60
+    while threads & {*os.listdir("/proc/self/task")}:
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+model = gw.Model(FakeModel.random(gw.Vocabulary([b"a", b"<eos>"], {1})))
+before, first = workers()
+release_threads()
+assert first
+gone(first)
+again, second = workers()
+assert torch.equal(before, again) and second
+with gw.Engine(model) as engine:
+    engine.submit("a", max_new_tokens=2).result()
+    gone(second)
+"""
+
+
+@pytest.mark.skipif(pace._pause() is None, reason="torch does not use GNU's OpenMP here")
+def test_a_thread_that_leaves_forwards_to_an_engine_has_no_workers() -> None:
+    environment = {**os.environ, "OMP_NUM_THREADS": "2"}
+    subprocess.run([sys.executable, "-c", RELEASED], check=True, env=environment)

@@ -31,6 +31,7 @@ from guideway.api.running import RunOptions, read_result
 from guideway.api.speculate import speculation
 from guideway.errors import InvalidValueError, ModelError, SourceError, UnsupportedError
 from guideway.generation.ensemble.ensemble import Ensemble
+from guideway.generation.ensemble.pace import release_threads
 from guideway.generation.limits import checked
 from guideway.generation.marking import check_markable
 from guideway.generation.memory import peak_memory
@@ -325,6 +326,7 @@ class Engine:
         def prepare() -> tuple[Call, RunOptions]:
             return self._read(prompt, source, **arguments)
 
+        release_threads()  # those of forwards in this thread; the engine has its own
         task = _Task(prepare, heard)
         with self._changed:
             if self._closed:

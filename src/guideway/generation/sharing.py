@@ -14,6 +14,7 @@ from typing import Final, final
 from weakref import WeakKeyDictionary
 
 from guideway.generation.ensemble.ensemble import Ensemble
+from guideway.generation.ensemble.pace import release_threads
 from guideway.generation.row.request import Event
 from guideway.generation.row.sequence import Sequence
 from guideway.generation.scheduling import Batches
@@ -97,6 +98,7 @@ class Shared:
             events = self._batches.step()
         except BaseException as failed:  # noqa: BLE001  each call raises it
             error, self._batches = failed, Batches()
+        release_threads()  # another thread may run the next step
         with self._changed:
             self._led = False
             for event in events:
