@@ -228,6 +228,15 @@ def test_the_length_is_that_of_the_formula(acceptance: float, cost: float):
     assert length_for(acceptance, cost) == gw.best_gamma(acceptance, cost)
 
 
+def test_the_length_follows_costs_between_measured_sizes():
+    """llama.cpp multiplies packed weights token by token: 8 tokens take three times as long."""
+    costs = Costs()
+    for tokens in 8 * [1, 5, 9]:
+        costs.note(tokens, 0.7 + 0.3 * tokens)
+    for tokens in range(3, 12):
+        assert costs.seconds(tokens) == pytest.approx(0.7 + 0.3 * tokens, rel=0.16)
+
+
 @dataclass
 class Chance:
     """Drafts after places that share one to three tokens."""
@@ -272,7 +281,7 @@ def forward_seconds(tokens: int) -> float:
 @pytest.mark.parametrize("rows", [1, 4, 16])
 def test_the_length_is_none_where_drafts_cost_more_than_they_save(rows: int, slow: float):
     few = [time_a_token(rows, 0.05, slow, seed) for seed in range(4)]
-    assert max(few) < 1.03
+    assert max(few) < 1.035
     many = [time_a_token(rows, 0.9, slow, seed) for seed in range(2)]
     assert max(many) < {1: 0.35, 4: 0.4, 16: 0.7}[rows]
 

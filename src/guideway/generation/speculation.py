@@ -7,6 +7,7 @@ first, and beside other programs; so drafts that have cost more than they saved 
 """
 
 import time
+from bisect import bisect, insort
 from collections.abc import Sequence as Listed
 from typing import Final, final
 from weakref import WeakKeyDictionary
@@ -25,7 +26,6 @@ MODEL: Final[Origin] = ("model", 0)  # of drafts that a model makes
 FORCED: Final = {0: 0.95, 1: 0.7}  # the last token of a forced string may go on behind it
 LEAST_GAIN: Final = 1.03  # a gain that is less may be an error of the estimates
 GROWTH: Final = 1.03  # in each forward, so that a slower one counts after some
-SURE: Final = 8  # forwards after which a time counts, and not the usual shape of the curve
 TRIES: Final = 1.5  # forwards that drafts of one kind may cost beyond all that they have saved
 SHARE: Final = 0.01  # share of all forwards that they may cost in addition
 KEPT: Final = 0.995  # weight of the past after each forward
@@ -92,22 +92,35 @@ class Costs:
 
     def __init__(self) -> None:
         """Nothing is known but the usual shape of the curve on a CPU."""
-        self._known = dict[int, tuple[int, float]]()  # forwards, and the least of their times
-        self._scale = 0.0  # of the usual shape
+        self._known = dict[int, float]()  # the least times
+        self._sizes = list[int]()  # in order
+        self._sure = set[int]()  # sizes that were measured twice
+
+    def most(self, rows: int) -> int:
+        """The longest drafts to try: none before forwards without drafts, then step by step."""
+        return max(2 * self._sizes[-1] // rows, 4) if rows in self._sure else 0
 
     def note(self, tokens: int, seconds: float) -> None:
         """Note how long a forward took; slow ones that others caused do not count."""
-        count, least = self._known.get(tokens, (0, 0.0))
-        self._known[tokens] = count + 1, _less(least, seconds)
-        self._scale = _less(self._scale, seconds / _shape(tokens))
+        if tokens in self._known:
+            self._sure.add(tokens)
+        else:
+            insort(self._sizes, tokens)
+        self._known[tokens] = least = _less(self._known.get(tokens, 0.0), seconds)
+        for fewer in self._sizes[: bisect(self._sizes, tokens) - 1]:  # do not take longer
+            self._known[fewer] = min(self._known[fewer], least)
 
     def seconds(self, tokens: int) -> float:
-        """The time that a forward of so many tokens will take."""
-        count, least = self._known.get(tokens, (0, 0.0))
-        if count >= SURE:
-            return least
-        usual = (self._scale or 1.0) * _shape(tokens)
-        return usual + count / SURE * (min(least, 2 * usual) - usual)
+        """The time that a forward of so many tokens will take.
+
+        Sizes that were not measured have the usual shape, with a scale that is interpolated.
+        """
+        known, sizes, place = self._known, self._sizes, bisect(self._sizes, tokens)
+        if tokens in known or not sizes:
+            return known.get(tokens, _shape(tokens))
+        left, right = sizes[max(place - 1, 0)], sizes[min(place, len(sizes) - 1)]
+        begin, end = (known[size] / _shape(size) for size in (left, right))
+        return _shape(tokens) * (begin + (end - begin) * (tokens - left) / max(right - left, 1))
 
 
 def _less(least: float, seconds: float) -> float:
@@ -185,7 +198,7 @@ class Speculation:
         drafting = self._drafter.seconds if drafting is None else drafting
         chances = [1.0] * rows
         tokens, best = float(rows), (0, 0.0)
-        for length in range(1 + max(map(len, odds))):
+        for length in range(1 + min(max(map(len, odds)), self._costs.most(rows))):
             if length:
                 pairs = zip(chances, odds, strict=True)
                 chances = [p * own[length - 1] if length <= len(own) else 0.0 for p, own in pairs]
