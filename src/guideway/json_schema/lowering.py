@@ -13,7 +13,7 @@ from weakref import finalize, ref
 
 from guideway.errors import UnsatisfiableError, UnsupportedError
 from guideway.json_schema.arrays import ItemsTemplate
-from guideway.json_schema.cases import Case, Clauses, cases, items_of, prefix_length
+from guideway.json_schema.cases import Case, cases, items_of, prefix_length
 from guideway.json_schema.discriminators import alternatives
 from guideway.json_schema.formulas import (
     FALSE,
@@ -342,9 +342,8 @@ def _apart(schema: TameSchema, source: JsonSchema) -> TameLowering:
                 raw = parts.raw(address)
                 return made.value(raw) if schema.is_tame(raw) else None
 
-            document = Document(parts.root, parts, parts.speaks)
-            alike = None if _combines(schema) else str  # each stands for itself
-            lowering = Lowering(source, document, lower_tame, alike, surely=not schema.wild)
+            document = Document(parts.root, parts, parts.speaks, parts.first)
+            lowering = Lowering(source, document, lower_tame, surely=not schema.wild)
             found = parts, lowering
             generals.append(found)
         return found
@@ -366,21 +365,12 @@ def _forget(generals: "list[tuple[LooseParts, Lowering]]") -> None:
     generals.clear()
 
 
-def _combines(schema: TameSchema) -> bool:
-    """Whether parts are asked about together: branches, or key patterns, which may overlap."""
-    parts = (*schema.wild.values(), *schema.late.values())
-    return any(
-        not _BRANCHED.isdisjoint(raw) or len(raw.get("patternProperties", ())) > 1 for raw in parts
-    )
-
-
 @final
 class Lowering:
     """The values of one document, lowered on demand.
 
     Args:
         tame: lowers some schemas in another way, None for others.
-        alike: the representative of equal parts; None: compare them.
         surely: True if nothing can be refused, so that complements may be lazy.
     """
 
@@ -389,16 +379,14 @@ class Lowering:
         source: JsonSchema,
         document: Document | None = None,
         tame: Callable[[Address], Expr | None] = lambda address: None,
-        alike: Callable[[Address], Address] | None = None,
         *,
         surely: bool = False,
     ) -> None:
         self._tame, self._surely = tame, surely
         self.document = parse_json_schema(source) if document is None else document
         self._style: JsonStyle = json_style(source)
-        self.meaning = Meaning(self.document, self._style, alike)
+        self.meaning = Meaning(self.document, self._style)
         self._apart = Apart(self.meaning)
-        self._clauses = Clauses(self.meaning.impossible)
         self.keysets = Keysets(self._style.spelling)
         self._values: dict[Formula, Expr] = {}
         self._wholes: dict[Formula, Expr] = {}
@@ -495,8 +483,6 @@ class Lowering:
             parts = alternatives(said, self.meaning.spelled_out)
             if parts != [said]:
                 return alt(*(self._kind(kind, part) for part in parts))
-        if kind == "object" and not self._style.ordered:  # an order of names depends on all of them
-            said = self._clauses.shortened(said)
         listed = cases(said)
         if listed is None and kind == "object":
             parts = self._apart.parts(said)
@@ -642,7 +628,7 @@ def explain_conflict(source: JsonSchema, is_empty: Callable[[Expr], bool]) -> Un
         source: a schema without any instance.
         is_empty: whether an expression denotes no text.
     """
-    lowering = Lowering(source, alike=lambda part: part)  # messages name each
+    lowering = Lowering(source)
     constants = sum(map(is_constant, lowering.document.schemas.values()))
     lowering.meaning.listing &= constants > _FEW  # else messages name their parts, too
     said: Formula = leaf(Holds(lowering.document.root))

@@ -250,10 +250,6 @@ class ObjectTemplate:
         rest = self.least((self._behind_other(position), extras, BEHIND), least)
         return None if value is None or rest is None else value + rest
 
-    def least_begun(self, argument: Hashable, least: Least, read: bytes) -> bytes | None:
-        del argument, least, read
-        return None
-
     def _least_in_key(
         self, position: int, node: int, missing: dict[int, bytes | None], least: Least
     ) -> bytes | None:

@@ -4,7 +4,7 @@ import threading
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from decimal import ROUND_FLOOR, Decimal
+from decimal import Decimal
 from functools import lru_cache, partial, reduce
 from itertools import groupby
 from typing import Any, Final, Generic, TypeAlias, TypeVar, cast, final
@@ -126,7 +126,6 @@ def _count(character: Expr, count: int) -> Expr:
     return repeat(character, count, count) if count > 0 else EPSILON
 
 
-_LONGEST: Final = 300  # digits of a bound that is rounded
 _Cut: TypeAlias = "tuple[Decimal, bool]"  # before a number, or, True, behind it
 _Range: TypeAlias = "tuple[Bound | None, Bound | None]"
 
@@ -170,11 +169,12 @@ def in_ranges(formula: Formula, *, plain: bool) -> Expr | None:
     found = _found(formula)
     if found is None:
         return None
-    alike, whole, broken = _parted(found)
-    spend(len(alike.cuts) + len(whole.cuts) + len(broken.cuts))
-    fractions = multiples(Decimal(1), denied=True, plain=plain) if broken != _NONE else EMPTY
+    whole, broken = found.whole, found.broken
+    spend(len(whole.cuts) + len(broken.cuts))
+    if whole == broken:
+        return alt(*(number_range(low, high, plain=plain) for low, high in whole.ranges()))
+    fractions = multiples(Decimal(1), denied=True, plain=plain)
     return alt(
-        *(number_range(low, high, plain=plain) for low, high in alike.ranges()),
         *(lower_numbers(_numbers(low, high, True), plain=plain) for low, high in whole.ranges()),
         *(both(number_range(low, high, plain=plain), fractions) for low, high in broken.ranges()),
     )
@@ -242,33 +242,6 @@ def _counted(sets: list[_Cells], wanted: Callable[[int], bool]) -> _Cells:
             inside = not inside
             cuts.append(cut)
     return _Cells(least, tuple(cuts))
-
-
-def _parted(found: _Ranges) -> tuple[_Cells, _Cells, _Cells]:
-    """Where all numbers are in a set, only integers, only fractions."""
-    alike = _counted([found.whole, found.broken], lambda count: count == 2)
-    whole = _counted([found.whole, alike.others()], lambda count: count == 2)
-    broken = _counted([found.broken, alike.others()], lambda count: count == 2)
-    return alike, _rounded(whole), broken
-
-
-def _rounded(cells: _Cells) -> _Cells:
-    """The same integers, with each cut behind an integer."""
-    changes: dict[_Cut, None] = {}
-    for value, behind in cells.cuts:
-        cut = _integer_cut(value, behind)
-        if cut in changes:  # it changes there and back
-            del changes[cut]
-        else:
-            changes[cut] = None
-    return _Cells(cells.least, tuple(changes))
-
-
-def _integer_cut(value: Decimal, behind: bool) -> _Cut:
-    if abs(value.adjusted()) > _LONGEST:
-        return value, behind
-    whole = int(value.to_integral_value(ROUND_FLOOR))
-    return Decimal(whole if behind or whole != value else whole - 1), True
 
 
 _FEW_STRINGS: Final = 64
