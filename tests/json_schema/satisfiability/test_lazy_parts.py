@@ -68,7 +68,6 @@ WILD: list[Any] = [
     {"allOf": [{"properties": ["a"]}, {"required": ["a"]}]},
     {"oneOf": [{"type": "integer"}, {"type": "number"}]},
     {**DRAFT_4, "oneOf": [{"const": "a"}, {"const": "b"}]},
-    {"uniqueItems": True, "minItems": 2},
     {"uniqueItems": 1},
     {"patternProperties": {"(": TEXT}},
     {"patternProperties": {"^a": {"type": "strong"}}},
@@ -135,6 +134,7 @@ WILD: list[Any] = [
     3,
 ]
 LATE: list[Any] = [
+    {"uniqueItems": True, "minItems": 2},
     {"$ref": "#/enum/0", "enum": [{}]},
     {"enum": [{}], "properties": {}},
     {"patternProperties": {"^(ab)c": TEXT, "^b": TEXT}},

@@ -2,7 +2,6 @@
 
     parts               the schemas in a document, references, simple parts
     assertions          types, strings and names that a schema requires; schemas that exclude others
-    alternatives        whether a part has few alternatives
     instances           search for an instance where keywords interact
     lazy_parts          the pass over a document that uses the others
 

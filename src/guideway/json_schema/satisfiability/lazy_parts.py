@@ -8,15 +8,14 @@ also finds parts that surely have an instance, without any search.
 
 from collections.abc import Callable
 from decimal import Decimal
+from math import lcm
 from typing import Any, Final, TypeAlias, final
 
 from guideway.errors import GuidewayError
 from guideway.json_schema.formats import FORMATS
 from guideway.json_schema.resources import LATEST, Draft, find_draft
-from guideway.json_schema.satisfiability.alternatives import Crowds
 from guideway.json_schema.satisfiability.assertions import (
     DEPENDENT,
-    LATE,
     UNTOLD,
     VALUED,
     Raw,
@@ -26,7 +25,6 @@ from guideway.json_schema.satisfiability.assertions import (
     exclude_each_other,
     most_dependent,
     needs,
-    needs_of_late,
 )
 from guideway.json_schema.satisfiability.instances import Witnesses
 from guideway.json_schema.satisfiability.parts import (
@@ -180,6 +178,7 @@ _WILDER: Final[dict[str, Callable[[Holding, Any], bool]]] = {
     **dict.fromkeys(
         ("minProperties", "maxProperties", "minContains", "maxContains"), Holding.count
     ),
+    "uniqueItems": lambda check, value: value.__class__ is bool,
     "patternProperties": Holding.patterns,
     "dependencies": Holding.conditions,
     "dependentRequired": Holding.lists,
@@ -198,17 +197,15 @@ class Shape:
         said: its asserting keywords.
         is_type: `type` is the only one.
         group: the only one if it is in `GROUPS`, else "".
-        is_late: one is in `LATE`.
         may_be_sure: not for `enum` and `const` together, or with keywords of arrays or objects.
     """
 
-    __slots__ = ("group", "is_late", "is_type", "may_be_sure", "said")
+    __slots__ = ("group", "is_type", "may_be_sure", "said")
 
     def __init__(self, said: Said) -> None:
         self.said = frozenset(said)
         self.is_type = said == {"type"}
         self.group = next(iter(said), "") if len(said) == 1 and said <= _GROUPED else ""
-        self.is_late = not said.isdisjoint(LATE)
         valued = not said.isdisjoint(VALUED)
         self.may_be_sure = not (valued and (said >= VALUED or not said <= OF_SCALARS))
 
@@ -263,6 +260,45 @@ def read_tame(
         reaching(check.wild, check.below),
         check.typed,
     )
+
+
+_MOST_PATTERNS: Final = 8  # they make 256 kinds of keys at most
+_MOST_CONTAINED: Final = 8  # minContains and maxContains
+_POSTPONED: Final = (
+    frozenset[str]().union(*ASSERTED.values())
+    - _DYNAMIC
+    - {
+        *("unevaluatedItems", "unevaluatedProperties"),
+    }
+)
+
+
+def _may_wait(raw: Raw, said: Said, meets: bool) -> bool:
+    """Return True if a part is not refused when it is lowered alone.
+
+    `meets`: the key patterns and the factors of the whole document can be combined.
+    """
+    if not said <= _POSTPONED or said >= VALUED:
+        return False
+    if any(raw[name] > _MOST_CONTAINED for name in said & {"minContains", "maxContains"}):
+        return False
+    alone = said.isdisjoint(PLACED | {"$ref"})
+    return len(_key_patterns(raw)) <= _MOST_PATTERNS if alone else meets
+
+
+def _have_multiple(factors: list[Any]) -> bool:
+    """Return True if the least common multiple of the factors can be enforced."""
+    if len(factors) < 2:
+        return True
+    whole = all(factor.__class__ is int and factor > 0 for factor in factors)
+    return whole and factor_of(Decimal(lcm(*factors))) is not None
+
+
+def _key_patterns(part: Raw) -> set[str]:
+    """Key patterns of a part; `propertyNames` counts as one."""
+    patterns: Any = part.get("patternProperties")
+    found = {str(pattern) for pattern in patterns} if patterns.__class__ is dict else set[str]()
+    return found | {f"names {id(part)}"} if "propertyNames" in part else found
 
 
 @final
@@ -350,8 +386,9 @@ class _Check:
             return True
         if not said.isdisjoint(DEPENDENT):
             self._pay(most_dependent(raw, said) ** 2 >> _TOGETHER)
-        if shape.is_late:
-            return self._is_nothing(raw, said) or self._wait(raw, said) or self._untamed(raw, said)
+        if allows_nothing(raw, said):
+            self._nothing.append(id(raw))
+            return True
         tame = shape.may_be_sure and self._holding.may_hold(raw, said) and self._judge(raw, said)
         return tame or self._untamed(raw, said)
 
@@ -361,30 +398,6 @@ class _Check:
             return False
         self._resources.append(raw)
         return "$schema" in raw
-
-    def _is_nothing(self, raw: Raw, said: Said) -> bool:
-        """Record a part that means `false`."""
-        found = allows_nothing(raw, said)
-        if found:
-            self._nothing.append(id(raw))
-        return found
-
-    def _wait(self, raw: Raw, said: Said) -> bool:
-        """Record a late part, its needs and subschemas; return False if it is not late."""
-        patterns: Any = raw["patternProperties"] if "patternProperties" in said else {}
-        holding = self._holding
-        well_formed = patterns.__class__ is dict and all(map(holding.pattern, patterns))
-        if not (well_formed and holding.may_hold(raw, said - LATE)):
-            return False
-        needed = needs_of_late(raw, said, lambda part: part.keys() & self._asserted)
-        if needed is None:
-            return False
-        self._pay(_LATE)
-        for name in said & LATE & BELOW:
-            self._todo.extend(schemas_at(raw, name))
-        self.late[id(raw)] = raw
-        self.instances.wait(raw, needed, every=True)
-        return True
 
     def _postpone(self) -> None:
         """Find the wild parts that are late, once all references are known."""
@@ -398,9 +411,12 @@ class _Check:
             return UNTOLD if id(part) in wrong else part.keys() & self._asserted
 
         judge = Verdicts(self.targets, said_of, alone=self._draft <= 7)
-        crowds, witnesses = Crowds(self.seen.values(), judge), Witnesses(judge)
+        witnesses = Witnesses(judge)
+        factors = [part["multipleOf"] for part in self.seen.values() if "multipleOf" in part]
+        patterns = len({name for part in self.seen.values() for name in _key_patterns(part)})
+        meets = _have_multiple(factors) and patterns <= _MOST_PATTERNS
         for key, raw in [*self.wild.items()]:
-            known = key not in wrong and crowds.allow(raw)
+            known = key not in wrong and _may_wait(raw, judge.said_of(raw), meets)
             needed = witnesses.needs(raw) if known else None
             if needed is not None:
                 self.late[key] = self.wild.pop(key)
