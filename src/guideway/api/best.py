@@ -68,7 +68,7 @@ def best(drawn: Sequence[Candidates]) -> list[list[Result]]:
     return [_ranked(each, known)[: each.count] for each in drawn]
 
 
-Known = dict[tuple[int, str], float]  # the judge by its id, and what it is asked → what it says
+Known = dict[tuple[int, str], float]  # the id of a judge, and the text → the score
 
 
 def _judged(drawn: Sequence[Candidates]) -> Known:

@@ -202,8 +202,8 @@ class _Writer:
         self._document = document
         self._library = Library(catalogue)
         self._resources = {id(resource.raw): resource for resource in catalogue.every}
-        self._scope: Scope = self._library.main  # that of what is written
-        self._names: dict[str, str] = {}  # by the address of what is meant
+        self._scope: Scope = self._library.main  # of the schema that is written
+        self._names: dict[str, str] = {}  # by the address of the schema
         self._definitions: list[tuple[str, Place]] = []
         self._depth = 0
 

@@ -127,7 +127,7 @@ class Result(Generic[Value_co]):
         return tokens_html(self.text, self._steps(), facts)
 
     def _steps(self) -> Sequence[TracedStep]:
-        """The trace; without one, the tokens with what is known of them."""
+        """The trace; without one, the tokens with their probabilities."""
         if self.trace is not None:
             return self.trace
         drawn = zip(self.tokens, self.pieces, self.logprobs, self.log_allowed, strict=False)

@@ -56,7 +56,7 @@ _memories: Final = WeakKeyDictionary[Ensemble, _Memory]()
 
 
 def check_speculate(given: object) -> None:
-    """Refuse what is no value of `speculate`, or names a draft that cannot be used."""
+    """Refuse values that `speculate` does not take, and drafts that cannot be used."""
     if not (isinstance(given, str) and (given == "off" or given in LOOKS)) and not _folder(given):
         drafting(given)
 

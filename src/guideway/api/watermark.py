@@ -347,7 +347,7 @@ def _tokens(given: object, reader: PromptReader | None) -> list[int]:
 
 
 def _id(given: object) -> int:
-    """A token id, −1 for what is none."""
+    """A token id, −1 for other objects."""
     if isinstance(given, bool) or not isinstance(given, int | np.integer):
         return -1
     token = int(cast("int", given))

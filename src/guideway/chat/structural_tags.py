@@ -39,7 +39,7 @@ _STYLES: Final[Mapping[str, Elements]] = {
         begin=(Literal("<parameter="),),
         middle=(Literal(">"), _LINE),
         end=Regex("\n?</parameter>"),
-        behind=(_LINE,),
+        after=(_LINE,),
     ),
     "glm_xml": elements_of("glm47"),
     "deepseek_xml": elements_of("deepseek_v32"),
@@ -148,7 +148,7 @@ def _elements(schema: Any, form: Elements) -> Source:
     inside: list[Source] = [Joined((*form.middle, value))]
     if form.json is not None:
         inside.append(Joined((*form.json, bare_schema(True) & value)))
-    return repeat(Joined((*form.begin, name, _either(inside), form.end, *form.behind)))
+    return repeat(Joined((*form.begin, name, _either(inside), form.end, *form.after)))
 
 
 def _any_text(form: Spec) -> Source:

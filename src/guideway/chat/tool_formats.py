@@ -85,7 +85,7 @@ def _glm(line: str) -> Format:
             begin=_sources("«<arg_key>»"),
             middle=_sources(f"«</arg_key>»{line}«<arg_value>»"),
             end=_token("</arg_value>"),
-            behind=_sources(line),
+            after=_sources(line),
         ),
     )
 
@@ -157,7 +157,7 @@ FORMATS: Final[dict[str, Format]] = {
             begin=_sources("<parameter="),
             middle=_sources(">\n"),
             end=Literal("\n</parameter>"),
-            behind=_sources("\n"),
+            after=_sources("\n"),
         ),
     ),
     # tokens/tokenizers/instruct.py of mistral-common, versions 3 to 7, and the chat templates of
@@ -217,7 +217,7 @@ FORMATS: Final[dict[str, Format]] = {
             middle=_sources('" string="true">'),
             json=_sources('" string="false">'),
             end=Sequence(_sources("</«｜DSML｜»parameter>")),
-            behind=_sources("\n"),
+            after=_sources("\n"),
             none="\n",
         ),
     ),
@@ -260,7 +260,7 @@ FORMATS: Final[dict[str, Format]] = {
             begin=_sources('<parameter name="'),
             middle=_sources('">'),
             end=Literal("</parameter>"),
-            behind=_sources("\n"),
+            after=_sources("\n"),
         ),
     ),
     # Prompt formats of Llama 3.2 and Llama 4 in Meta's llama-models, sections on calls in Python's

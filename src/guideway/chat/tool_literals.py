@@ -245,14 +245,14 @@ def _joined(parts: Iterable[Source], comma: Source) -> list[Source]:
 
 def _some(members: list[tuple[Source, bool]], comma: Source) -> Source:
     """The members in order; only required ones must be there."""
-    behind: list[Source] = []
+    after: list[Source] = []
     options: list[Source] = []
     for member, required in reversed(members):
         if required:
             options.clear()  # no list begins after a required member
-        options.append(Sequence((member, *behind)))
+        options.append(Sequence((member, *after)))
         more = Sequence((comma, member))
-        behind.insert(0, more if required else Repetition(more, 0, 1))
+        after.insert(0, more if required else Repetition(more, 0, 1))
     if not any(required for _, required in members):
         options.insert(0, Literal(""))
     return options[0] if len(options) == 1 else Either(tuple(options))
@@ -299,7 +299,7 @@ _OBJECT: Final = frozenset(("type", "properties", "required", "additionalPropert
 @final
 @dataclass(frozen=True, slots=True)
 class Elements:
-    """Notation of elements: begin, name, middle, value, end, behind.
+    """Notation of elements: begin, name, middle, value, end, after.
 
     Attributes:
         middle: between the name and the value, or only a string if `json` is set.
@@ -311,7 +311,7 @@ class Elements:
     begin: Parts
     middle: Parts
     end: Source
-    behind: Parts = ()
+    after: Parts = ()
     json: Parts | None = None
     none: str = ""
 
@@ -379,7 +379,7 @@ def _element(one: Parameter, form: Elements) -> Source:
         if one.may_be_null:
             written.append(Sequence((*plain, Literal("null"))))
     inside = written[0] if len(written) == 1 else Either(tuple(written))
-    return Sequence((*form.begin, name, inside, form.end, *form.behind))
+    return Sequence((*form.begin, name, inside, form.end, *form.after))
 
 
 def as_json(listed: tuple[Parameter, ...], text: str, form: Elements) -> str:
@@ -400,7 +400,7 @@ def as_json(listed: tuple[Parameter, ...], text: str, form: Elements) -> str:
 def _pattern(form: Elements) -> re.Pattern[str]:
     middles = {spelled(*form.middle), spelled(*(form.json or form.middle))}
     begin, middle = re.escape(spelled(*form.begin)), "|".join(map(re.escape, middles))
-    end = re.escape(spelled(form.end, *form.behind))
+    end = re.escape(spelled(form.end, *form.after))
     return re.compile(rf"{begin}([^<>\s\"]+?)({middle})(.*?){end}", re.DOTALL)
 
 

@@ -36,7 +36,7 @@ from guideway.logits.rows import LEAST, Rows, both
 from guideway.vocabulary.vocabulary import Vocabulary
 
 NodeWatch: TypeAlias = Callable[[str, Tensor, Tensor | None], None]
-GREATEST: Final = 1e37  # of logits, with room for what is done with them
+GREATEST: Final = 1e37  # of logits, with room for sums and products
 SMALLEST: Final = 1e-38  # a probability that is added to nothing and has a logarithm
 
 
@@ -175,7 +175,7 @@ class _Evaluation:
         return rows
 
     def _sum(self, node: Linear) -> Rows:
-        """Σ coefficient · node. Only what is added holds the whole to its tokens."""
+        """Σ coefficient · node. Only nodes with a positive coefficient remove tokens."""
         zeros = torch.zeros_like(self.step.allowed, dtype=torch.float32)
         made = Rows(zeros, torch.ones_like(self.step.allowed))
         for place, (coefficient, each) in enumerate(node.terms):
@@ -197,7 +197,7 @@ class _Evaluation:
         free = _kept(node, inner.closed())
         if node.when == "post_mask":
             kept = _kept(node, inner.closed(allowed))
-        else:  # what is allowed may be disjoint from what is plausible
+        else:  # the allowed tokens may be disjoint from the plausible ones
             kept = free | (allowed & ~(free & allowed).any(1, keepdim=True))
         rows = inner.keep(self._left(kept, inner.support), free)
         self.step.tell(show(node), rows, inner)

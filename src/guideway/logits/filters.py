@@ -317,7 +317,7 @@ def xtc(
 ) -> Float[Tensor, "batch vocabulary"]:
     """Remove all tokens of at least this probability, except the least probable of them.
 
-    Of ties the last stays. `exempt` tokens (ends, line breaks) are neither removed nor counted;
+    The last of ties stays. `exempt` tokens (ends, line breaks) are neither removed nor counted;
     `most` bounds the number of such probable tokens, exempt ones included.
 
     >>> row = torch.tensor([[0.4, 0.3, 0.2, 0.1]]).log()

@@ -69,7 +69,7 @@ class TextContext:
 @final
 @dataclass(frozen=True, slots=True)
 class OpenText:
-    r"""A text that goes on: what is decoded of it, and the bytes that are not.
+    r"""A text that goes on: its decoded part, and the bytes after that.
 
     Attributes:
         text: the whole characters.

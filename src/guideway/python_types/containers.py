@@ -195,7 +195,7 @@ def _of_bools(values: list[bool], numbers: bool) -> list[str]:
 
 def _named(core: Core, at: Place, numbers: bool) -> list[str]:
     values = _values(core, at)
-    # pydantic looks for True by the text of a key, but not behind a function.
+    # pydantic looks for True by the text of a key, but not after a function.
     bools = [] if at.in_python else [value for value in values if isinstance(value, bool)]
     names = [value for value in values if isinstance(value, str)]
     if core.get("sub_type") == "int":  # only then pydantic looks a string up as a number

@@ -71,7 +71,7 @@ def _turn_ends(
     messages = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": REPLY}]
     try:
         after = render(messages, tokenize=False).partition(REPLY)[2].lstrip()
-    except Exception:  # noqa: BLE001  a template is the model's program: it raises what it likes
+    except Exception:  # noqa: BLE001  a template is a program, which may raise anything
         return [added[name] for name in KNOWN if name in added and name in template]
     closing = max((name for name in added if after.startswith(name)), key=len, default=None)
     return [] if closing is None else [added[closing]]

@@ -162,13 +162,13 @@ class _Contextual:
         """Final leaves (dedents) at the end of the text; None if the text cannot end here."""
         if place.at < len(self._texts.data):
             return None
-        told, stack, leaves = self._grammar.indentation, place.stack, list[Leaf]()
-        if told is not None:
+        indentation, stack, leaves = self._grammar.indentation, place.stack, list[Leaf]()
+        if indentation is not None:
             for _ in place.widths[1:]:
-                stack = _shifted(self._table, stack, told.dedent)
+                stack = _shifted(self._table, stack, indentation.dedent)
                 if stack is None:
                     return None
-                leaves.append(Leaf(told.dedent, place.at, place.at))
+                leaves.append(Leaf(indentation.dedent, place.at, place.at))
         return leaves if _reduced(self._table, stack, END)[-1] == self._table.end else None
 
     def _taken(self, way: Way, at: int) -> Iterator[int]:
@@ -188,22 +188,22 @@ class _Contextual:
         self, place: _Place, way: Way, end: int
     ) -> tuple[list[Leaf], _Place] | None:
         """Leaves and place after a terminal, by the indenter and the automaton."""
-        told = self._grammar.indentation
+        indentation = self._grammar.indentation
         if way.ignored:
             return [], replace(place, at=end)
-        if told is not None and way.terminal == told.newline:
+        if indentation is not None and way.terminal == indentation.newline:
             if place.brackets:
                 return [], replace(place, at=end)
             return self._newline(place, end)
         found = self._fed(place, way.terminal, end)
-        if found is None or told is None:
+        if found is None or indentation is None:
             return found
-        more = (way.terminal in told.opening) - (way.terminal in told.closing)
-        behind = replace(found[1], brackets=place.brackets + more)
-        item = 0 if behind.brackets else self._grammar.items.get(way.terminal, 0)
+        more = (way.terminal in indentation.opening) - (way.terminal in indentation.closing)
+        after = replace(found[1], brackets=place.brackets + more)
+        item = 0 if after.brackets else self._grammar.items.get(way.terminal, 0)
         if item:
-            behind = replace(behind, widths=(*place.widths, place.widths[-1] + item))
-        return found[0], behind
+            after = replace(after, widths=(*place.widths, place.widths[-1] + item))
+        return found[0], after
 
     def _fed(self, place: _Place, name: str, end: int) -> tuple[list[Leaf], _Place] | None:
         stack = _shifted(self._table, place.stack, name)
@@ -212,25 +212,25 @@ class _Contextual:
 
     def _newline(self, place: _Place, end: int) -> tuple[list[Leaf], _Place] | None:
         """The end of a line, and the blocks that begin or end with it."""
-        told = self._grammar.indentation
-        found = self._fed(place, told.newline, end) if told is not None else None
-        if told is None or found is None:
+        indentation = self._grammar.indentation
+        found = self._fed(place, indentation.newline, end) if indentation is not None else None
+        if indentation is None or found is None:
             return None
-        leaves, behind = found
+        leaves, after = found
         line = self._texts.data[place.at : end].rpartition(b"\n")[2]
-        width, widths = line.count(b" ") + line.count(b"\t") * told.tab, place.widths
-        names = [told.indent] if width > widths[-1] else []
+        width, widths = line.count(b" ") + line.count(b"\t") * indentation.tab, place.widths
+        names = [indentation.indent] if width > widths[-1] else []
         while width < widths[-1]:
-            names, widths = [*names, told.dedent], widths[:-1]
-        if names == [told.indent]:
+            names, widths = [*names, indentation.dedent], widths[:-1]
+        if names == [indentation.indent]:
             widths = (*widths, width)
-        stack: Stack | None = behind.stack
+        stack: Stack | None = after.stack
         for name in names:
             stack = None if stack is None else _shifted(self._table, stack, name)
             leaves.append(Leaf(name, end, end))
         if stack is None or width != widths[-1]:
             return None
-        return leaves, replace(behind, stack=stack, widths=widths)
+        return leaves, replace(after, stack=stack, widths=widths)
 
 
 def reduced(table: LarkTable, leaves: Sequence[Leaf]) -> list[tuple[str, int, int]]:

@@ -18,7 +18,7 @@ _BLANK = re.compile(r"[ \t\n\r]*")
 _BEGUN = re.compile(r'"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*')
 _WORD = re.compile(r"[-+.0-9A-Za-z]+")
 _CONSTANTS = ("true", "false", "null")
-_BROKEN = -1  # the end of what is open, or no JSON
+_BROKEN = -1  # the end of an open value, or of text that is no JSON
 
 
 @final

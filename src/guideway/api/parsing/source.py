@@ -77,7 +77,7 @@ def parts_read(source: Source) -> tuple[Source, ...]:
 
 @final
 class _Reader:
-    """One text, and what is known of where the parts of sources end in it."""
+    """One text, with the known ends of the parts of sources in it."""
 
     def __init__(self, data: bytes, vocabulary: Vocabulary | None, deep: bool) -> None:
         self._data, self._deep = data, deep

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 Ids: TypeAlias = NDArray[np.int64]
 Edge: TypeAlias = tuple[int, int, int, int]  # symbol, born, until, merged inside at which rank
 
-NEVER: Final = 1 << 40  # the rank of what is not merged
+NEVER: Final = 1 << 40  # the rank of pairs that are not merged
 MOST_ROWS: Final = 4096  # of `clashes`, a few KB each
 
 

@@ -217,7 +217,7 @@ def _known(vocab: Mapping[str, int], replaced: Mapping[str, str]) -> frozenset[s
 
 
 def _plain(backend: Backend) -> Backend:
-    """The same without what it puts before a text."""
+    """The same tokenizer, without the steps that put something before a text."""
     normal = steps(backend.normalizer, "normalizers")
     split = steps(backend.pre_tokenizer, "pretokenizers")
     kinds = {step["type"] for step in normal} | {
