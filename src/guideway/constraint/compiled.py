@@ -193,6 +193,8 @@ class CompiledConstraint:
 
         At most `most` bytes.
         """
+        if self._branches(self.mask(state)):
+            return b""
         common = bytearray()
         with self._lock:
             rest = self._machine.blurred(self._states.rest(state))
@@ -204,6 +206,16 @@ class CompiledConstraint:
                 common.append(members.bit_length() - 1)
                 rest = following
         return unmarked(bytes(common))
+
+    def _branches(self, row: Row) -> bool:
+        """Return True if the first and the last allowed token begin with different bytes."""
+        places = row.nonzero()[0][[0, -1]].tolist() if row.any() else [0, 0]
+        low, high = row[places].tolist()
+        first = 32 * places[0] + (low & -low).bit_length() - 1
+        last = 32 * places[1] + high.bit_length() - 1
+        spelled = self._spelled.tokens
+        one, other = (spelled[token : token + 1] for token in (first, last))
+        return bool(one and other and one[0] and other[0] and one[0][0] != other[0][0])
 
     def distance(self, state: DecodeState) -> int:
         """Return a number of tokens that suffices to reach the end, without the end id.
