@@ -16,7 +16,7 @@ from guideway.context_free.gbnf import (
 )
 from guideway.errors import UnsatisfiableError
 from guideway.language.expr import EMPTY, EPSILON, alt, concat, either, literal, repeat
-from guideway.language.finite_automata import circles
+from guideway.language.finite_automata import strongly_connected
 from guideway.language.fuel import spend
 from guideway.language.nodes import Expr, Rule
 from guideway.language.regular import parts_of
@@ -61,7 +61,7 @@ class LeftRecursion:
         for (before, after), parts in ways.items():
             if any(part.whole.nullable for part in parts):
                 free[before].append(after)
-        alike = list(left_circles([*bases], free.__getitem__))
+        alike = list(strongly_connected([*bases], free.__getitem__))
         first = self._first = {name: same[0] for same in alike for name in same}
         self._bases, self._free = dict[str, Expr](), dict[str, frozenset[str]]()
         for same in alike:  # successors first
@@ -104,16 +104,6 @@ class LeftRecursion:
             if before in self._free[begin]
             for after, step in self._steps[before].items()
         )
-
-
-def left_circles(
-    names: Sequence[str], corners: Callable[[str], list[str]]
-) -> Iterable[Sequence[str]]:
-    """The strongly connected sets of rules by their first rules."""
-    seen: set[str] = set()
-    for name in names:
-        if name not in seen:
-            yield from circles(name, corners, seen)
 
 
 _NAMED: Final = 5  # rules in a message
@@ -163,11 +153,11 @@ class _Lowering:
 
     def start(self, name: str) -> Expr:
         mentioned = {each: _mentioned(rows) for each, rows in self._rules.items()}
-        for names in circles(name, mentioned.__getitem__):
+        for names in strongly_connected([name], mentioned.__getitem__):
             if len(names) == 1 and names[0] not in mentioned[names[0]]:
                 self._in_place(names[0])
             else:
-                self._circle(names)
+                self._component(names)
         return self._done[name].whole
 
     def _in_place(self, name: str) -> None:
@@ -188,14 +178,14 @@ class _Lowering:
             whole, some, size, ways = alt(rule, EPSILON) if whole.nullable else rule, rule, 1, 1
         self._done[name] = Part(whole, some, size, ways)
 
-    def _circle(self, names: Sequence[str]) -> None:
+    def _component(self, names: Sequence[str]) -> None:
         looks = max(map(self._looks, names))
         nodes = {name: Rule(name, make=partial(self._left, name), looks=looks) for name in names}
         for name, rule in nodes.items():
             whole = alt(rule, EPSILON) if name in self._nullable else rule
             self._done[name] = Part(whole, rule)
         inside = frozenset(names)
-        for left in left_circles(names, lambda name: self._corners(name, inside)):
+        for left in strongly_connected(names, lambda name: self._corners(name, inside)):
             if len(left) == 1 and left[0] not in self._corners(left[0], inside):
                 chains = [self._chain(each).some for each in self._rules[left[0]]]
                 nodes[left[0]].define(either(chains))

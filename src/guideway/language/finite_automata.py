@@ -1,6 +1,6 @@
 """Deterministic automata: the smallest one, its texts, and strongly connected components."""
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar, final
 
@@ -11,22 +11,32 @@ from guideway.language.nodes import Expr, Rule
 Node = TypeVar("Node", bound=Hashable)
 
 
-def circles(
-    start: Node, following: Callable[[Node], Sequence[Node]], seen: set[Node] | None = None
+def strongly_connected(
+    starts: Iterable[Node],
+    following: Callable[[Node], Sequence[Node]],
+    seen: set[Node] | None = None,
 ) -> Iterator[list[Node]]:
-    """The components that can be reached from `start`, successors first.
+    """The strongly connected components that can be reached, successors first (Tarjan 1972).
 
     Example:
         >>> graph = {"a": ["b"], "b": ["c", "b"], "c": ["b", "d"], "d": []}
-        >>> list(circles("a", graph.__getitem__))
+        >>> list(strongly_connected("a", graph.__getitem__))
         [['d'], ['c', 'b'], ['a']]
 
     Args:
-        start: where to begin.
+        starts: where to begin, in order.
         following: where edges lead from a node.
         seen: nodes that are passed over; those that are found are added.
     """
     seen = set[Node]() if seen is None else seen
+    for start in starts:
+        if start not in seen:
+            yield from _reached(start, following, seen)
+
+
+def _reached(
+    start: Node, following: Callable[[Node], Sequence[Node]], seen: set[Node]
+) -> Iterator[list[Node]]:
     number: dict[Node, int] = {}
     lowest: dict[Node, int] = {}
     open_: list[Node] = []
@@ -135,15 +145,15 @@ class Texts:
         """The texts that lead from this state to an accepting one."""
         if state not in self._alive:
             return EMPTY
-        for circle in circles(state, self._following, self._seen):
-            spend(len(circle))
-            if len(circle) > 1:
-                rules = {each: Rule("state", regular=True, inhabited=True) for each in circle}
+        for component in strongly_connected([state], self._following, self._seen):
+            spend(len(component))
+            if len(component) > 1:
+                rules = {each: Rule("state", regular=True, inhabited=True) for each in component}
                 self._known |= {each: self._or_end(each, rule) for each, rule in rules.items()}
                 for each, rule in rules.items():
                     rule.define(alt(*self._steps(each)))
             else:
-                self._known[circle[0]] = self._alone(circle[0])
+                self._known[component[0]] = self._alone(component[0])
         return self._known[state]
 
     def _following(self, state: int) -> list[int]:

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Final, TypeAlias, TypeVar, assert_never, final
 
 from guideway.errors import LimitError, UnsupportedError
-from guideway.language.finite_automata import Automaton, Texts, circles, smallest
+from guideway.language.finite_automata import Automaton, Texts, smallest, strongly_connected
 from guideway.language.fuel import spend
 from guideway.language.nodes import Expr
 from guideway.language.regular import derivative
@@ -109,31 +109,29 @@ class Languages:
         """
         rows, numbers = _explored(starts, following, known)
         seen, met = set[State](numbers), {state: place for place, state in enumerate(rows)}
-        for start in met:
-            if start not in seen:
-                for circle in circles(start, rows.__getitem__, seen):
-                    self._settle(sorted(circle, key=met.__getitem__), rows, ends, numbers)
+        for component in strongly_connected(met, rows.__getitem__, seen):
+            self._settle(sorted(component, key=met.__getitem__), rows, ends, numbers)
         return numbers
 
     def _settle(
         self,
-        circle: Sequence[State],
+        component: Sequence[State],
         rows: Mapping[State, Sequence[State]],
         ends: Callable[[State], bool],
         numbers: dict[State, int],
     ) -> None:
         """Number the states of a strongly connected component; those it leads to are numbered.
 
-        The first of `circle` was found first. The minimized component is new, or equal to known
+        The first of `component` was found first. The minimized component is new, or equal to known
         states if its first state is.
         """
-        if len(circle) == 1 and circle[0] not in rows[circle[0]]:
-            (state,) = circle
+        if len(component) == 1 and component[0] not in rows[component[0]]:
+            (state,) = component
             row = [numbers[target] for target in rows[state]]
             found = self._alike.get((ends(state), tuple(row)))
             numbers[state] = self._added(ends(state), row) if found is None else found
             return
-        order = {state: place for place, state in enumerate(circle)}
+        order = {state: place for place, state in enumerate(component)}
         outside: dict[int, int] = {}
         table = [
             [

@@ -9,8 +9,7 @@ from typing import Any, Final, TypeAlias, final
 
 from guideway.context_free.lark.errors import END, LarkTable, Production
 from guideway.errors import LimitError
-
-_LEFT: Final = -1  # depth of a finished node
+from guideway.language.finite_automata import strongly_connected
 
 
 @final
@@ -23,8 +22,6 @@ class Sets:
 
     def __init__(self, sets: list[int]) -> None:
         self._sets, self.which = sets, [*range(len(sets))]
-        self._edges: Sequence[Sequence[int]] = ()
-        self._low, self._trail = list[int](), list[int]()
 
     def of(self, node: int) -> int:
         return self._sets[self.which[node]]
@@ -33,44 +30,15 @@ class Sets:
         self._sets[self.which[node]] |= more
 
     def spread(self, edges: Sequence[Sequence[int]]) -> None:
-        """Add to each set those of all reachable nodes (Tarjan 1972)."""
-        self._edges, self._low, self._trail = edges, [0] * len(edges), list[int]()
-        for root in range(len(edges)):
-            if not self._low[root]:
-                self._walk(root)
-
-    def _walk(self, root: int) -> None:
-        todo = [self._entered(root)]
-        while todo:
-            node, depth, left = todo[-1]
-            for after in left:
-                if not self._low[after]:
-                    todo.append(self._entered(after))
-                    break
-                self._take(node, after)
-            else:
-                todo.pop()
-                self._leave(node, depth)
-                if todo:
-                    self._take(todo[-1][0], node)
-
-    def _entered(self, node: int) -> tuple[int, int, Iterator[int]]:
-        self._trail.append(node)
-        self._low[node] = len(self._trail)
-        return node, len(self._trail), iter(self._edges[node])
-
-    def _take(self, node: int, after: int) -> None:
-        if 0 < self._low[after] < self._low[node]:
-            self._low[node] = self._low[after]
-        self.add(node, self.of(after))
-
-    def _leave(self, node: int, depth: int) -> None:
-        """Merge a strongly connected component at its root."""
-        if self._low[node] != depth:
-            return
-        for each in self._trail[depth - 1 :]:
-            self._low[each], self.which[each] = _LEFT, self.which[node]
-        del self._trail[depth - 1 :]
+        """Add to each set those of all reachable nodes; nodes on a cycle share theirs."""
+        for component in strongly_connected(range(len(edges)), edges.__getitem__):
+            first = component[0]
+            for node in component:
+                self.add(first, self.of(node))
+                for after in edges[node]:
+                    self.add(first, self.of(after))
+            for node in component:
+                self.which[node] = self.which[first]
 
 
 _LONG: Final = 16  # symbols; a terminal in a longer production is not merged
@@ -299,10 +267,10 @@ def _follows(grammar: _Grammar, states: _States, spend: Spend) -> list[dict[int,
     reads.spread([[gotos[rule] for rule in gotos if rule in empty] for gotos in states.gotos])
     sets = Sets([reads.of(target) for target in targets])
     sets.add(numbers[0, grammar.symbols[0]], grammar.bit(grammar.rules))
-    circles = dict[int, int]()  # first node by class of `reads`
+    firsts = dict[int, int]()  # first node by class of `reads`
     for number, ((state, rule), target) in enumerate(zip(nodes, targets, strict=True)):
         if rule in empty and reads.which[state] == reads.which[target]:
-            sets.which[number] = circles.setdefault(reads.which[state], number)
+            sets.which[number] = firsts.setdefault(reads.which[state], number)
     includes, ends = [list[int]() for _ in nodes], list[tuple[int, int, int]]()
     for number, item, way in _ways(grammar, states):
         for at, place in zip(way, range(item, item + len(way) - 1), strict=False):
