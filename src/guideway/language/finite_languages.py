@@ -5,9 +5,9 @@ from functools import cached_property
 from typing import final
 
 from guideway.language.derivative import Derivatives
-from guideway.language.expr import EMPTY, alt, concat, repeat
+from guideway.language.expr import EMPTY
 from guideway.language.nodes import Alt, Call, Concat, Expr, Repeat, Rule
-from guideway.language.regular import surely_endless
+from guideway.language.regular import surely_endless, with_parts
 
 MOST_PARTS = 20_000
 """Parts of regular expressions visited before a search gives up."""
@@ -128,12 +128,4 @@ def _byte(way: tuple[int, Expr]) -> int:
 
 
 def _remade(node: Expr, parts: list[Expr]) -> Expr:
-    match node:
-        case Concat():
-            return concat(*parts)
-        case Alt():
-            return alt(*parts)
-        case Repeat(_, low, high):
-            return repeat(parts[0], low, high)
-        case _:
-            return parts[0]
+    return parts[0] if isinstance(node, Rule | Call) else with_parts(node, parts)

@@ -567,15 +567,15 @@ Lower: TypeAlias = Callable[[Match], Expr]
 def rebuilt(
     root: Expr,
     parts: Callable[[Expr], Sequence[Expr]],
-    make: Callable[[Expr, Mapping[Expr, Expr]], Expr],
-) -> Expr:
+    make: Callable[[Expr, Mapping[Expr, Made]], Made],
+) -> Made:
     """Apply `make` bottom-up: to each node, with the results for its parts.
 
     >>> from guideway.language.expr import literal
     >>> rebuilt(literal("a"), lambda node: (), lambda node, made: literal("b")) is literal("b")
     True
     """
-    made: dict[Expr, Expr] = {}
+    made: dict[Expr, Made] = {}
     stack = [root]
     while stack:
         node = stack[-1]

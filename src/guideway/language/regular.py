@@ -1,7 +1,7 @@
 """Regular expressions as automata: derivatives by byte, membership, emptiness, finiteness."""
 
-from collections.abc import Callable, Mapping
-from functools import lru_cache
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache, partial
 from typing import Final, TypeAlias, final
 from weakref import WeakKeyDictionary
 
@@ -31,6 +31,7 @@ from guideway.language.nodes import (
     Not,
     Repeat,
     Rule,
+    rebuilt,
 )
 
 _FEW: Final = 4
@@ -200,6 +201,23 @@ def parts_of(node: Expr) -> tuple[Expr, ...]:
             return ()
 
 
+def with_parts(node: Expr, parts: Sequence[Expr]) -> Expr:
+    """`node` made of other parts than `parts_of(node)`."""
+    match node:
+        case Concat():
+            return concat(*parts)
+        case Alt():
+            return alt(*parts)
+        case Repeat(_, low, high):
+            return repeat(parts[0], low, high)
+        case Not():
+            return complement(parts[0])
+        case And():
+            return both(*parts)
+        case _:
+            return node
+
+
 _LOOKED_AT = 24  # pairs of derivatives in a search
 
 
@@ -345,49 +363,21 @@ def _most_bytes(arc: tuple[int, Expr]) -> int:
 
 def _spelled(root: Expr, spellable: int) -> Expr:
     """A subset of `root` that uses only these bytes; Not stays, if any byte is left."""
-    made: dict[Expr, Expr] = {}
-    stack = [root]
-    while stack:
-        node = stack[-1]
-        parts = _operands(node)
-        missing = [part for part in parts if part not in made]
-        if missing:
-            stack += missing
-        else:
-            made[stack.pop()] = _of(node, [made[part] for part in parts], spellable)
-    return made[root]
+    return rebuilt(root, _positive_parts, partial(_remade, spellable))
 
 
-def _operands(node: Expr) -> tuple[Expr, ...]:
-    match node:
-        case Concat(head, tail):
-            return head, tail
-        case And(left, right):
-            return left, right
-        case Alt(options):
-            return options
-        case Repeat(item):
-            return (item,)
-        case _:
-            return ()
+def _positive_parts(node: Expr) -> tuple[Expr, ...]:
+    return () if isinstance(node, Not) else parts_of(node)
 
 
-def _of(node: Expr, parts: list[Expr], spellable: int) -> Expr:  # noqa: PLR0911  one for each node
+def _remade(spellable: int, node: Expr, made: Mapping[Expr, Expr]) -> Expr:
     match node:
         case Bytes(members):
             return byte_set(members & spellable)
-        case Concat():
-            return concat(*parts)
-        case And():
-            return both(*parts)
-        case Alt():
-            return alt(*parts)
-        case Repeat(_, low, high):
-            return repeat(parts[0], low, high)
-        case Epsilon():
-            return node
         case Not():
             return node if spellable else EMPTY
+        case Epsilon() | Concat() | And() | Alt() | Repeat():
+            return with_parts(node, [made[part] for part in parts_of(node)])
         case _:
             return EMPTY
 
@@ -542,19 +532,10 @@ def _bytes(root: Expr) -> int:
 
 def _has_string(root: Expr, among: int) -> bool:
     """Return False if no string has only the bytes `among`; True is no proof."""
-    known: dict[Expr, bool] = {}
-    todo = [root]
-    while todo:
-        node = todo[-1]
-        missing = [part for part in parts_of(node) if part not in known]
-        if missing and not isinstance(node, Not):
-            todo += missing
-        else:
-            known[todo.pop()] = _may(node, known, among)
-    return known[root]
+    return rebuilt(root, _positive_parts, lambda node, known: _may(node, known, among))
 
 
-def _may(node: Expr, known: dict[Expr, bool], among: int) -> bool:
+def _may(node: Expr, known: Mapping[Expr, bool], among: int) -> bool:
     match node:
         case Bytes(members):
             return bool(members & among)

@@ -20,6 +20,7 @@ from guideway.language.expr import (
     stop,
 )
 from guideway.language.nodes import Alt, And, Concat, Expr, Not, Repeat, rebuilt
+from guideway.language.regular import parts_of, with_parts
 from guideway.language.utf8 import TEXT, TEXT_CHAR
 
 
@@ -38,28 +39,20 @@ def among_texts(root: Expr) -> Expr:
 
 def _ends(node: Expr) -> tuple[Expr, ...]:
     match node:
-        case Alt(options):
-            return options
-        case And(left, right):
-            return (left, right)
+        case Alt() | And() | Not():
+            return parts_of(node)
         case Concat(_, tail):
             return (tail,)
-        case Not(item):
-            return (item,)
         case _:
             return ()
 
 
 def _made(node: Expr, made: Mapping[Expr, Expr]) -> Expr:
     match node:
-        case Alt(options):
-            return alt(*(made[option] for option in options))
-        case And(left, right):
-            return both(made[left], made[right])
+        case Alt() | And() | Not():
+            return with_parts(node, [made[part] for part in parts_of(node)])
         case Concat(head, tail):
             return concat(head, made[tail])
-        case Not(item):
-            return complement(made[item])
         case Repeat(item, low, None) if item is TEXT_CHAR:
             return concat(repeat(TEXT_CHAR, low, low) if low else EPSILON, ANYTHING)
         case _:
