@@ -264,16 +264,13 @@ ALIASES: Final = {
     "sequence_bias": "logit_bias",
     "bad_words": "bad_words_ids",
 }
-# Settings that turn on random choice.
-RANDOM: Final = (
-    "temperature", "top_k", "top_p", "min_p", "typical_p", "epsilon_cutoff", "eta_cutoff", "top_h",
-    "top_n_sigma", "xtc_probability", "mirostat_mode", "seed",
-)  # fmt: skip
 # Stages with one number, and the value that turns each off.
 NEUTRAL: Final = {
     "temperature": 1, "top_k": 0, "top_p": 1, "min_p": 0, "typical_p": 1, "epsilon_cutoff": 0,
     "eta_cutoff": 0, "top_h": None, "top_n_sigma": None,
 }  # fmt: skip
+# Settings that turn on random choice.
+RANDOM: Final = (*NEUTRAL, "xtc_probability", "mirostat_mode", "seed")
 BREAKERS: Final = ("\n", ":", '"', "*")
 
 Bias: TypeAlias = Mapping[Any, float | int]  # token ids, tuples of them, or texts → what is added
