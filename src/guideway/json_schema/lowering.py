@@ -6,7 +6,7 @@ schema. `explain_conflict` names the keywords that no instance satisfies togethe
 
 import json
 from collections.abc import Callable, Sequence
-from functools import partial, reduce
+from functools import lru_cache, partial, reduce
 from itertools import combinations
 from typing import Any, Final, Literal, TypeAlias, assert_never, cast, final
 from weakref import finalize, ref
@@ -36,14 +36,14 @@ from guideway.json_schema.formulas import (
     leaf,
 )
 from guideway.json_schema.key_classes import Keysets, lowers, said_of
-from guideway.json_schema.meaning import Apart, Meaning
+from guideway.json_schema.meaning import ConstantSplit, Meaning
 from guideway.json_schema.members import MembersTemplate
 from guideway.json_schema.objects import Members, json_object
 from guideway.json_schema.parser import LooseParts, parse_json_schema
 from guideway.json_schema.resources import JSON_TEXT, Draft
 from guideway.json_schema.satisfiability.lazy_parts import read_tame
 from guideway.json_schema.satisfiability.parts import TameSchema
-from guideway.json_schema.scalars import Leaves, number, remembered, string, text_content
+from guideway.json_schema.scalars import number, remembered, string, text_content
 from guideway.json_schema.source import JsonSchema
 from guideway.json_schema.spelling import QUOTE, JsonStyle, Spelling, json_array, json_style, quoted
 from guideway.json_schema.text import Json, find, show
@@ -246,7 +246,6 @@ class TameLowering:
 
 
 Composed: TypeAlias = Literal["array", "object"]
-_every: Leaves[Rule] = Leaves(most=64)
 
 
 def anything(style: JsonStyle) -> Expr:
@@ -261,21 +260,11 @@ def anything(style: JsonStyle) -> Expr:
     return alt(*scalars, every("array", style), every("object", style))
 
 
+@lru_cache(maxsize=64)
 def every(kind: Composed, style: JsonStyle) -> Rule:
-    """All arrays, or all objects.
-
-    >>> from guideway.json_schema.spelling import json_style
-    >>> from guideway.json_schema.source import JsonSchema
-    >>> style = json_style(JsonSchema({}))
-    >>> every("array", style) is every("array", style)
-    True
-    """
-    found = _every.get((kind, style))
-    if found is None:
-        make = _arrays if kind == "array" else _objects
-        found = Rule(kind, inhabited=True, make=lambda: make(style))
-        _every.put((kind, style), found)
-    return found
+    """All arrays, or all objects."""
+    make = _arrays if kind == "array" else _objects
+    return Rule(kind, inhabited=True, make=lambda: make(style))
 
 
 def _arrays(style: JsonStyle) -> Expr:
@@ -386,7 +375,7 @@ class Lowering:
         self.document = parse_json_schema(source) if document is None else document
         self._style: JsonStyle = json_style(source)
         self.meaning = Meaning(self.document, self._style)
-        self._apart = Apart(self.meaning)
+        self._split = ConstantSplit(self.meaning)
         self.keysets = Keysets(self._style.spelling)
         self._values: dict[Formula, Expr] = {}
         self._wholes: dict[Formula, Expr] = {}
@@ -485,7 +474,7 @@ class Lowering:
                 return alt(*(self._kind(kind, part) for part in parts))
         listed = cases(said)
         if listed is None and kind == "object":
-            parts = self._apart.parts(said)
+            parts = self._split.parts(said)
             if len(parts) > 1:
                 return alt(*(self._kind(kind, part) for part in parts))
         if listed is None:

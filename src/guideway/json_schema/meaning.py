@@ -1,7 +1,9 @@
 """Schemas as formulas over the atoms of one JSON type."""
 
 from collections import defaultdict
+from collections.abc import Callable
 from decimal import Decimal
+from functools import partial
 from typing import TypeAlias, assert_never, cast, final
 
 from guideway.json_schema.cases import contradicted
@@ -303,8 +305,11 @@ _Constants: TypeAlias = "frozenset[Exact]"
 
 
 @final
-class Apart:
-    """Splits formulas about objects."""
+class ConstantSplit:
+    """Splits formulas about objects by the constant that one member is.
+
+    Without it jfrog-pipelines, whose steps have one of 30 types, has too many alternatives.
+    """
 
     def __init__(self, meaning: Meaning) -> None:
         self._meaning = meaning
@@ -316,18 +321,18 @@ class Apart:
             return [said]
         is_there, other = leaf(Required(name)), leaf(Among(constants, False))
         absent = all_of(named(name, FALSE), _member(said, name, None))
-        another = all_of(
-            is_there, named(name, other), _member(said, name, self._test(constants, None))
-        )
+        another = _member(said, name, lambda atom: self._with_another(atom, constants))
         groups: defaultdict[Formula, set[Exact]] = defaultdict(set)
         for constant in sorted(constants, key=repr):
-            groups[_member(said, name, self._test(constants, constant))].add(constant)
+            rest = _member(said, name, partial(self._with_constant, constant=constant))
+            groups[rest].add(constant)
             spend(1)
         chosen = (
             all_of(is_there, named(name, leaf(Among(frozenset(values)))), rest)
             for rest, values in groups.items()
         )
-        return [part for part in (*chosen, another, absent) if not _is_excluded(part)]
+        others = all_of(is_there, named(name, other), another)
+        return [part for part in (*chosen, others, absent) if not _is_excluded(part)]
 
     def _best(self, said: Formula) -> tuple[str, _Constants]:
         """The member that most tests compare with constants, and these constants."""
@@ -358,50 +363,29 @@ class Apart:
             return frozenset()
         return frozenset(value for value in outline.scalars if value[0] in outline.kinds)
 
-    def _test(self, constants: _Constants, constant: Exact | None) -> "_Test":
-        return _Test(self, self._meaning, constants, constant)
-
-    def admits_only(self, atom: Atom, constants: _Constants) -> bool:
-        """Return True if an atom concerns only these constants."""
+    def _with_another(self, atom: Atom, constants: _Constants) -> Formula | None:
+        """The value of an atom for a value that is no constant; None if unknown."""
         found = self._constants(atom)
-        return bool(found) and found <= constants
+        only = bool(found) and found <= constants
+        return _truth(not _sign(atom)) if only else None
 
-
-@final
-class _Test:
-    """Evaluates formulas for a value that is one constant, or (None) none of them."""
-
-    def __init__(
-        self, apart: Apart, meaning: Meaning, constants: _Constants, constant: Exact | None
-    ) -> None:
-        self._apart, self._meaning = apart, meaning
-        self._constants, self._constant = constants, constant
-
-    def left(self, value: Formula) -> Formula:
-        return replace(value, self._decided)
-
-    def _decided(self, atom: Atom) -> Formula | None:
-        found = self._answer(atom)
-        return None if found is None else TRUE if found else FALSE
-
-    def _answer(self, atom: Atom) -> bool | None:
-        constant = self._constant
-        if constant is None:
-            only = self._apart.admits_only(atom, self._constants)
-            return not _sign(atom) if only else None
+    def _with_constant(self, atom: Atom, constant: Exact) -> Formula | None:
+        """The value of an atom for a constant; None if unknown."""
         if isinstance(atom, Among):
-            return (constant in atom.values) is atom.sign
+            return _truth((constant in atom.values) is atom.sign)
         address = cast("Holds", atom).schema  # the only other atoms about values
-        outline, schema = (
-            self._meaning.outlines.of(address),
-            self._meaning.document.schemas[address],
-        )
+        outline = self._meaning.outlines.of(address)
         if outline.scalars is None:
             return None
         if constant not in outline.scalars or constant[0] not in outline.kinds:
-            return not _sign(atom)
+            return _truth(not _sign(atom))
+        schema = self._meaning.document.schemas[address]
         sure = _LISTING.issuperset(schema.keywords) and not schema.numbers.integer
-        return _sign(atom) if sure else None
+        return _truth(_sign(atom)) if sure else None
+
+
+def _truth(holds: bool) -> Formula:
+    return TRUE if holds else FALSE
 
 
 def _is_excluded(part: Formula) -> bool:
@@ -413,13 +397,13 @@ def _sign(atom: Atom) -> bool:
     return isinstance(atom, (Holds, Among)) and atom.sign
 
 
-def _member(said: Formula, name: str, test: _Test | None) -> Formula:
-    """The formula if a member is absent (None) or passes a test."""
+def _member(said: Formula, name: str, test: Callable[[Atom], Formula | None] | None) -> Formula:
+    """The formula if a member is absent (None), or if its value passes a test."""
 
     def change(atom: Atom) -> Formula | None:
         match atom:
             case Named(other, value) if other == name:
-                return TRUE if test is None else named(name, test.left(value))
+                return TRUE if test is None else named(name, replace(value, test))
             case Required(other) if other == name:
                 return FALSE if test is None else TRUE
             case _:

@@ -1,13 +1,12 @@
 """Strings and numbers of a formula as regular expressions."""
 
-import threading
 from bisect import bisect_left, bisect_right
-from collections import OrderedDict, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from decimal import Decimal
 from functools import lru_cache, partial, reduce
 from itertools import groupby
-from typing import Any, Final, Generic, TypeAlias, TypeVar, cast, final
+from typing import Any, Final, TypeAlias, cast, final
 
 from guideway.errors import LimitError, UnsupportedError
 from guideway.json_schema.formats import format_bound, is_plain_format, lower_format
@@ -40,6 +39,7 @@ from guideway.json_schema.numbers import (
     tightest,
     within,
 )
+from guideway.json_schema.objects import Recalled
 from guideway.json_schema.resources import JSON_TEXT, LATEST, Draft
 from guideway.json_schema.spelling import PLAIN, QUOTE, JsonStyle, Spelling, words_rule
 from guideway.json_schema.tree import (
@@ -535,7 +535,6 @@ def _denied(numbers: Numbers, *, plain: bool) -> Expr:
 
 Raw: TypeAlias = "Mapping[str, Any]"
 Values: TypeAlias = Callable[[Any], Expr]
-Made = TypeVar("Made")
 
 _BESIDE: Final = {"type", "minLength", "maxLength"}
 _ALIKE: Final = frozenset(  # what means the same in each draft; 1.0 is no integer in draft 4
@@ -549,32 +548,7 @@ _ALIKE: Final = frozenset(  # what means the same in each draft; 1.0 is no integ
 )
 
 
-@final
-class Leaves(Generic[Made]):
-    """What was made last of leaves, by what is said of them. Thread safe."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._kept: OrderedDict[Hashable, Made] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, key: Hashable) -> Made | None:
-        """What was made for `key`, which is now the last one asked for."""
-        with self._lock:
-            found = self._kept.get(key)
-            if found is not None:
-                self._kept.move_to_end(key)
-            return found
-
-    def put(self, key: Hashable, made: Made) -> None:
-        """Remember `made`."""
-        with self._lock:
-            self._kept[key] = made
-            if len(self._kept) > self._most:
-                self._kept.popitem(last=False)
-
-
-_leaves: Leaves[Expr] = Leaves(most=512)
+_leaves = Recalled[Hashable, Expr](most=512)
 
 
 def remembered(said: Raw, draft: Draft, style: JsonStyle, lower: Values) -> Expr:
@@ -591,7 +565,7 @@ def remembered(said: Raw, draft: Draft, style: JsonStyle, lower: Values) -> Expr
     found = _leaves.get(key)
     if found is None:
         found = _leaves_listed(said, draft, style, lower) or _lowered(said, draft, style, lower)
-        _leaves.put(key, found)
+        _leaves.keep(key, found)
     return found
 
 
