@@ -135,13 +135,11 @@ def test_what_constraints_share_is_counted_and_given_back() -> None:
 # The bounded dictionary against a list of what was asked for last.
 
 
-class TokenMaskCache:
-    left_behind = 4
-
-
 class Sized:
-    def __init__(self, room: int, mask_cache: TokenMaskCache | None = None) -> None:
-        self.room, self.mask_cache = room, mask_cache
+    spent = False
+
+    def __init__(self, room: int) -> None:
+        self.room = room
 
     def size(self) -> int:
         return self.room

@@ -1,7 +1,9 @@
 """Limits of the work of a token, for sources whose first mask is cheap and a later one is not."""
 
+import gc
 import random
 import time
+import weakref
 
 import pytest
 
@@ -57,6 +59,22 @@ def test_a_token_that_costs_too_much_is_an_error_and_leaves_no_debt() -> None:
         assert each.limit == "fuel"
         assert "a token takes more than 400000 parts" in str(each)
         assert "token_fuel" in str(each)
+
+
+def test_what_a_failed_token_has_made_is_freed() -> None:
+    gw.clear_cache()
+    late = gw.compile(LATE, BYTES, gw.Budget.untrusted())
+    good = gw.compile(EASY[0], BYTES, gw.Budget.untrusted())
+    dfa = weakref.ref(good.start().pda.dfa)
+    assert late.start().pda.dfa is dfa()
+    expected = walk(good, 1)
+    assert any(error_of(late, seed) for seed in range(6))
+    gw.compile(gw.Choice(["a"]), BYTES)  # another source comes
+    assert walk(good, 1) == expected
+    gc.collect()
+    assert dfa() is None
+    assert late.start().pda.dfa is good.start().pda.dfa
+    assert gw.cache_info().state_bytes < 20 << 20
 
 
 @pytest.mark.parametrize("source", EASY, ids=lambda source: type(source).__name__)

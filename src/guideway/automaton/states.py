@@ -7,8 +7,8 @@ where that has no room, by the plain engine.
 import sys
 import threading
 from collections import deque
-from collections.abc import Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Generator, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
 from typing import Any, Final, final
 
@@ -19,9 +19,9 @@ from guideway.automaton.plain_masks import Rows
 from guideway.automaton.pushdown_automaton import PushdownAutomaton, new_pda, succeed
 from guideway.automaton.token_mask_cache import shared_mask_cache
 from guideway.automaton.token_tries import Held, Row
-from guideway.errors import GuidewayError
+from guideway.errors import GuidewayError, LimitError
 from guideway.json_schema.text import pause, resume
-from guideway.language.budget import Budget
+from guideway.language.budget import FREE, Budget
 from guideway.language.derivative import Derivatives
 from guideway.language.expr import concat, literal
 from guideway.language.fuel import metering, while_there_is_room
@@ -183,11 +183,23 @@ class States:
         finally:
             resume(paused)
 
-    def _token(self) -> AbstractContextManager[None]:
+    @contextmanager
+    def _limited(self) -> Generator[None]:
         """Limit the work of one mask or token, by the budget."""
-        if self._budget.token_fuel is not None and not metering():
-            self.mask_cache.dfa.count_anew()  # others have made the rest
-        return self._budget.token()
+        dfa = self.mask_cache.dfa
+        dfa.count_anew()  # others have made the rest
+        try:
+            with self._budget.token():
+                yield
+        except LimitError:
+            if dfa.is_large():
+                with self.lock:  # what was made for nothing is freed
+                    self.mask_cache.spent = True
+                    self._outgrow()
+            raise
+
+    def _token(self) -> AbstractContextManager[None]:
+        return FREE if self._budget.token_fuel is None or metering() else self._limited()
 
     def _started(self, lead: bytes) -> State:
         with self.lock:

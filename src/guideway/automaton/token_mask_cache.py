@@ -160,20 +160,8 @@ class TokenMaskCache:
 
     @property
     def nbytes(self) -> int:
-        return self._own + self.token_tries.nbytes
-
-    @property
-    def _own(self) -> int:
-        return 4 * (self._used_rows * self.words + self._used_listed)
-
-    @property
-    def left_behind(self) -> int:
-        """Memory that only old constraints use, in bytes."""
-        if not self.spent:
-            return 0
-        token_tries = self.token_tries.nbytes if self.token_tries.crowded else 0
-        dfa = self.dfa.nbytes if self.dfa.is_large() else 0
-        return self._own + token_tries + dfa
+        own = 4 * (self._used_rows * self.words + self._used_listed)
+        return own + self.token_tries.nbytes
 
     @property
     def crowded(self) -> bool:

@@ -101,8 +101,9 @@ class Key:
 class Remembered:
     """A bounded LRU dictionary, thread safe; `hits` and `misses` count look-ups.
 
-    Constraints grow while they are used, so their sizes are measured again now and then. Those of
-    mask caches that only they use are counted once.
+    Constraints grow while they are used, so their sizes are measured again now and then. When a
+    mask cache has a successor, the constraints that still hold it are dropped: they would build
+    their automata anew, and together the old ones take hundreds of megabytes.
     """
 
     def __init__(self, most: int, most_bytes: int) -> None:
@@ -118,7 +119,7 @@ class Remembered:
 
     def bytes(self) -> int:
         with self._lock:
-            return sum(value.size() for value in self._kept.values()) + self._left_behind()
+            return sum(value.size() for value in self._kept.values())
 
     def get(self, key: Key) -> CompiledConstraint | None:
         with self._lock:
@@ -128,6 +129,8 @@ class Remembered:
                 return None
             self.hits += 1
             self._kept[key] = self._kept.pop(key)
+            if found.spent:
+                self._drop_spent(key)
             if self.hits % self.most == 0:
                 self._sizes = {kept: value.size() for kept, value in self._kept.items()}
                 self._shrink()
@@ -140,7 +143,12 @@ class Remembered:
             self._kept[key] = value
             for last in (used, key):
                 self._sizes[last] = self._kept[last].size()
+            self._drop_spent(key)
             self._shrink()
+
+    def _drop_spent(self, used: Key) -> None:
+        for key in [key for key, value in self._kept.items() if value.spent and key != used]:
+            del self._kept[key], self._sizes[key]
 
     def forget(self, vocabulary: Vocabulary) -> None:
         """Drop the constraints of one vocabulary object."""
@@ -160,11 +168,7 @@ class Remembered:
             del self._kept[dropped], self._sizes[dropped]
 
     def _is_large(self) -> bool:
-        return sum(self._sizes.values()) + self._left_behind() > self.most_bytes
-
-    def _left_behind(self) -> int:
-        mask_caches = {value.mask_cache for value in self._kept.values()}
-        return sum(one.left_behind for one in mask_caches if one is not None)
+        return sum(self._sizes.values()) > self.most_bytes
 
 
 remembered: Final = Remembered(64, 512 << 20)

@@ -8,7 +8,6 @@ from typing import Any, Self, SupportsIndex, TypeAlias, final
 
 from guideway.automaton.plain_masks import Rows
 from guideway.automaton.states import State, States
-from guideway.automaton.token_mask_cache import TokenMaskCache
 from guideway.automaton.token_tries import Held, Row, count, track, unpack
 from guideway.constraint.canonical_paths import CanonicalStates, ExploredStates, TokenGraph
 from guideway.constraint.closing import Closing, halved
@@ -403,9 +402,9 @@ class CompiledConstraint:
         return self._states.size() + rows
 
     @property
-    def mask_cache(self) -> TokenMaskCache | None:
-        """The state masks that it shares with other constraints; None if it uses none."""
-        return self._states.mask_cache if isinstance(self._states, States) else None
+    def spent(self) -> bool:
+        """Return True if the next text begins in tables that are built anew."""
+        return isinstance(self._states, States) and self._states.mask_cache.spent
 
     def forget(self) -> None:
         """Drop masks and transitions. They are computed again when they are needed."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final, Self, final
 
 from guideway.errors import LimitError, brief
-from guideway.language.fuel import metered, metering, spend
+from guideway.language.fuel import metered, spend
 
 
 @final
@@ -60,9 +60,9 @@ class Budget:
         return cls(fuel=400_000, table_bytes=64 << 20, rows=64, token_fuel=400_000)
 
     def token(self) -> AbstractContextManager[None]:
-        """Limit the work of one mask or token; within compiling, that of compiling."""
-        if self.token_fuel is None or metering():
-            return _FREE
+        """Limit the work of one mask or token."""
+        if self.token_fuel is None:
+            return FREE
         return metered(Meter(self, "a token", "token_fuel").tick, fresh=True, patient=True)
 
 
@@ -94,4 +94,4 @@ class Meter:
         self._left = None
 
 
-_FREE: Final = nullcontext()
+FREE: Final = nullcontext()
