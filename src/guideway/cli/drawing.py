@@ -22,7 +22,9 @@ Child: TypeAlias = tuple[str, object]
 """The name of a part (or "") and the part."""
 
 # Fields that the core derives from other fields.
-HIDDEN: Final = frozenset({"nullable", "regular", "captures", "inhabited", "bodies", "make"})
+HIDDEN: Final = frozenset(
+    ("nullable", "regular", "captures", "inhabited", "bodies", "make", "first")
+)
 WIDEST: Final = 110
 
 
