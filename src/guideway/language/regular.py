@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
-from typing import Final, TypeAlias, final
+from typing import Final, TypeAlias
 from weakref import WeakKeyDictionary
 
 from guideway.errors import GuidewayError
@@ -221,13 +221,18 @@ def with_parts(node: Expr, parts: Sequence[Expr]) -> Expr:
 _LOOKED_AT = 24  # pairs of derivatives in a search
 
 
-def contains(expr: Expr, text: bytes) -> bool:
-    """Return True if `text` is in the regular `expr`."""
+def remainder(expr: Expr, text: bytes) -> Expr:
+    """The derivative of the regular `expr` by a text."""
     for byte in text:
         expr = derivative(expr, byte)
         if expr is EMPTY or expr is ANYTHING:
             break
-    return expr.nullable
+    return expr
+
+
+def contains(expr: Expr, text: bytes) -> bool:
+    """Return True if `text` is in the regular `expr`."""
+    return remainder(expr, text).nullable
 
 
 def surely_apart(first: Expr, second: Expr) -> bool:
@@ -276,34 +281,6 @@ def byte_classes(root: Expr) -> list[int]:
                 seen.add(part)
                 todo.append(part)
     return classes
-
-
-@final
-class Remainders:
-    """Cached derivatives of regular expressions by texts."""
-
-    def __init__(self) -> None:
-        self._known: dict[tuple[Expr, bytes], Expr] = {}
-
-    def __call__(self, expr: Expr, text: bytes) -> Expr:
-        """The derivative of the regular `expr` by `text`."""
-        key = expr, text
-        found = self._known.get(key)
-        if found is None:
-            found = expr
-            for byte in text:
-                if found is EMPTY or found is ANYTHING:
-                    break
-                found = derivative(found, byte)
-            self._known[key] = found
-        return found
-
-    def __len__(self) -> int:
-        """Number of cached derivatives."""
-        return len(self._known)
-
-    def clear(self) -> None:
-        self._known.clear()
 
 
 @lru_cache(maxsize=1 << 14)

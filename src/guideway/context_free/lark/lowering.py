@@ -8,7 +8,7 @@ before each terminal and at the end.
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Final, cast, final
 
 from guideway.context_free.gbnf import Alternative, Grammar, Item, Name, Terminal
@@ -53,7 +53,7 @@ from guideway.language.expr import (
 )
 from guideway.language.nodes import Ahead, Expr, Least, Look
 from guideway.language.pushdown import Frame, Stacked
-from guideway.language.regular import Remainders, byte_classes, derivative, least_byte
+from guideway.language.regular import byte_classes, derivative, least_byte, remainder
 from guideway.language.set_algebra import solid
 from guideway.regex.backtracking import Exit, exits
 from guideway.regex.parser import parse_regex
@@ -265,7 +265,7 @@ class _Spelling:
         self._kept: dict[tuple[Way, bytes], bytes | None] = {}
         self._words = _WORDS[0]
         self._completed: dict[tuple[frozenset[str], bool], bool] = {}
-        self._after = Remainders()
+        self._after = cache(remainder)
 
     def _take(self, called: str, way: Way) -> None:
         if way.terminal == self._newline:

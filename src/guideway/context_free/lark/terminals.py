@@ -22,7 +22,14 @@ from guideway.language.expr import (
 )
 from guideway.language.fuel import spend
 from guideway.language.nodes import Alt, And, Bytes, Concat, Empty, Epsilon, Expr, Not, Repeat
-from guideway.language.regular import arcs, byte_classes, contains, derivative, least_byte
+from guideway.language.regular import (
+    arcs,
+    byte_classes,
+    contains,
+    derivative,
+    least_byte,
+    remainder,
+)
 from guideway.regex.backtracking import Exit, begins, exits
 from guideway.regex.lowering import lower_regex
 from guideway.regex.parser import parse_regex
@@ -298,9 +305,7 @@ def _met(text: Expr, words: Expr) -> Expr:
     """
     word = one_word(words)
     if word is not None:
-        for byte in word:
-            text = derivative(text, byte)
-        return words if text.nullable else EMPTY
+        return words if contains(text, word) else EMPTY
     made: dict[tuple[Expr, Expr], Expr] = {}
     stack = [(text, words)]
     while stack:
@@ -337,11 +342,7 @@ def one_word(expr: Expr) -> bytes | None:
 
 def may_meet(word: bytes, begun: Expr) -> bool:
     """Return False only if no string of `begun` begins with the word."""
-    for byte in word:
-        begun = derivative(begun, byte)
-        if begun is EMPTY:
-            return False
-    return True
+    return remainder(begun, word) is not EMPTY
 
 
 @lru_cache(maxsize=1 << 12)
