@@ -94,7 +94,7 @@ class Meaning:
         """The formula that a schema holds; TRUE for None or a schema without conditions."""
         if address is None:
             return TRUE
-        if not self.document.speaks(address):  # without reading it
+        if not self.document.restricts(address):  # without reading it
             schema = self.document.schemas[address]
             if not schema.kinds:
                 return FALSE

@@ -23,10 +23,10 @@ from guideway.json_schema.formulas import (
 from guideway.json_schema.key_classes import KeyClass, Keysets, said_by_cases
 from guideway.json_schema.objects import (
     UNKNOWN,
+    BoundedCache,
     Extras,
     KeyTexts,
     Member,
-    Recalled,
     Rest,
     among,
     asks,
@@ -37,15 +37,15 @@ from guideway.json_schema.objects import (
     writes,
 )
 from guideway.json_schema.shortest_members import (
-    Alone,
     Chosen,
+    IndependentMembers,
+    MemberAccess,
     Needed,
-    Ways,
     can_end,
+    independent_members,
     key_of,
     shortest_members,
     size,
-    told_alone,
 )
 from guideway.json_schema.spelling import QUOTE, JsonStyle
 from guideway.language.expr import ALL_BYTES, EMPTY, UNSURE, alt, call, capture, concat, literal
@@ -147,7 +147,7 @@ class Shortest:
             found.append((key, text))
         return tuple(found)
 
-    def _ways(self, place: int, answers: Answers) -> Ways:
+    def _ways(self, place: int, answers: Answers) -> MemberAccess:
         afford = answers.portion()
 
         def another(key: int, extras: Extras) -> "Extras | None":
@@ -166,13 +166,13 @@ class Shortest:
         lives: Callable[[int, Formula], bool | None],
         another: "Callable[[int, Extras], Extras | None]",
         afford: Callable[[int], bool] = lambda work: True,
-    ) -> Ways:
+    ) -> MemberAccess:
         """Access for a search where some names are free, the shortest keys first."""
 
         def shortest(key: int) -> int:
             return len(str(self.keys[key].name or "")) + 5  # "":0 and a comma
 
-        return Ways(
+        return MemberAccess(
             self.reading.after,
             self.reading.may_close,
             lambda atom, key: asks(atom, self.keys[key]),
@@ -224,12 +224,15 @@ class MembersTemplate:
         self._texts = KeyTexts(self._keys, keysets, style.spelling)
         self._limited = len(self._keys) > self._count + 1
         self._progress = tuple(Progress(partial(read_member, key=key), judge) for key in self._keys)
-        self._closing, self._ending = dict[Formula, bool](), Recalled[Hashable, bool | None](_MOST)
-        self._unfolded = Recalled[Hashable, Expr](_REMEMBERED)
+        self._closing, self._ending = (
+            dict[Formula, bool](),
+            BoundedCache[Hashable, bool | None](_MOST),
+        )
+        self._unfolded = BoundedCache[Hashable, Expr](_REMEMBERED)
 
-    def alone(self) -> Alone | None:
+    def independent(self) -> IndependentMembers | None:
         """Its members, if none says anything of another."""
-        return told_alone(self._said, self._keys, self._keysets, self._value)
+        return independent_members(self._said, self._keys, self._keysets, self._value)
 
     def start(self) -> Expr:
         """The whole object."""

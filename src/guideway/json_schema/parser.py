@@ -311,7 +311,7 @@ class LooseParts(Mapping[Address, Schema]):
         """The first schema that is written like this one."""
         return self._reader.first(address)
 
-    def speaks(self, address: Address) -> bool:
+    def restricts(self, address: Address) -> bool:
         """Return True if a schema plainly restricts something, and allows something."""
         raw: Any = self.raw(address)
         if raw.__class__ is not dict:

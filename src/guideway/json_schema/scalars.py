@@ -39,7 +39,7 @@ from guideway.json_schema.numbers import (
     tightest,
     within,
 )
-from guideway.json_schema.objects import Recalled
+from guideway.json_schema.objects import BoundedCache
 from guideway.json_schema.resources import JSON_TEXT, LATEST, Draft
 from guideway.json_schema.spelling import PLAIN, QUOTE, JsonStyle, Spelling, words_rule
 from guideway.json_schema.tree import (
@@ -548,7 +548,7 @@ _ALIKE: Final = frozenset(  # what means the same in each draft; 1.0 is no integ
 )
 
 
-_leaves = Recalled[Hashable, Expr](most=512)
+_leaves = BoundedCache[Hashable, Expr](most=512)
 
 
 def remembered(said: Raw, draft: Draft, style: JsonStyle, lower: Values) -> Expr:

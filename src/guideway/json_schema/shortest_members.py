@@ -50,7 +50,7 @@ _decode = json.JSONDecoder().raw_decode
 
 @final
 @by_value
-class Ways:
+class MemberAccess:
     """Access to the members of an object for a search.
 
     Attributes:
@@ -81,7 +81,7 @@ class Ways:
 
 
 def shortest_members(
-    ways: Ways, word: Word, said: Formula, extras: Extras, known: Chosen
+    ways: MemberAccess, word: Word, said: Formula, extras: Extras, known: Chosen
 ) -> Chosen:
     """The shortest members that satisfy `said`; () if none are needed.
 
@@ -111,7 +111,9 @@ class _Attempt:
     chosen: Chosen = field(compare=False)
 
 
-def _shortest(ways: Ways, word: Word, said: Formula, extras: Extras, longest: int) -> Chosen | None:
+def _shortest(
+    ways: MemberAccess, word: Word, said: Formula, extras: Extras, longest: int
+) -> Chosen | None:
     """Search sets of members in order of length (A*), up to a length; None if it takes too long."""
     undone, serials, seen = _undone(ways), count(1), set[object]()
     queue, work = [_Attempt(0, (), 0, 0, said, extras, ())], size(said) * len(ways.keys)
@@ -139,7 +141,7 @@ def _shortest(ways: Ways, word: Word, said: Formula, extras: Extras, longest: in
     return None
 
 
-def _undone(ways: Ways) -> Callable[[Formula], int]:
+def _undone(ways: MemberAccess) -> Callable[[Formula], int]:
     """Lower bound of the length of the members that a formula still needs."""
     known: dict[Formula, int] = {}
 
@@ -236,7 +238,7 @@ def key_of(text: bytes) -> str:
     return str(key)
 
 
-def can_end(ways: Ways, said: Formula, extras: Extras, members: "Needed") -> bool | None:
+def can_end(ways: MemberAccess, said: Formula, extras: Extras, members: "Needed") -> bool | None:
     """Return True if some members complete the object; None if a value is not known yet.
 
     Adds the members that the first cases need which can hold.
@@ -253,7 +255,7 @@ def can_end(ways: Ways, said: Formula, extras: Extras, members: "Needed") -> boo
     return True
 
 
-def _needed(ways: Ways, case: Case) -> bool | None:
+def _needed(ways: MemberAccess, case: Case) -> bool | None:
     """Check the required members: values exist, and there are not too many."""
     required = sum(isinstance(atom, Required) for atom in case)
     for atom in case:
@@ -267,7 +269,7 @@ def _needed(ways: Ways, case: Case) -> bool | None:
     return True
 
 
-def _accepted(ways: Ways, case: Case, extras: Extras, members: Needed) -> bool | None:
+def _accepted(ways: MemberAccess, case: Case, extras: Extras, members: Needed) -> bool | None:
     """Check that atoms can all hold; adds the members needed."""
     found = _needed(ways, case)
     if not found:
@@ -285,7 +287,7 @@ def _accepted(ways: Ways, case: Case, extras: Extras, members: Needed) -> bool |
     return found
 
 
-def _fill(ways: Ways, case: Case, low: int, extras: Extras, members: Needed) -> bool | None:
+def _fill(ways: MemberAccess, case: Case, low: int, extras: Extras, members: Needed) -> bool | None:
     """Add members until there are `low`."""
     taken = {key for key, _ in members}
     for key in ways.keys:
@@ -315,7 +317,7 @@ class _Try:
     members: tuple[tuple[int, Formula], ...]
 
 
-def _searched(ways: Ways, said: Formula, extras: Extras, members: Needed) -> bool | None:
+def _searched(ways: MemberAccess, said: Formula, extras: Extras, members: Needed) -> bool | None:
     """Search members one by one, by derivatives."""
     stack = [_Try(said, extras, ())]
     seen: set[object] = set()
@@ -354,12 +356,12 @@ def _searched(ways: Ways, said: Formula, extras: Extras, members: Needed) -> boo
     return False
 
 
-def _unmet(ways: Ways, said: Formula) -> int:
+def _unmet(ways: MemberAccess, said: Formula) -> int:
     return sum(not ways.may_close(part) for part in _conjuncts(said))
 
 
 def _candidates(
-    ways: Ways, said: Formula, taken: frozenset[int]
+    ways: MemberAccess, said: Formula, taken: frozenset[int]
 ) -> Iterator[tuple[int, Formula, Formula]]:
     """Keys, values and rests of members that the first part that does not hold asks for."""
     asking = atoms(next(part for part in _conjuncts(said) if not ways.may_close(part)))
@@ -373,7 +375,7 @@ def _candidates(
 
 @final
 @dataclass(frozen=True, slots=True)
-class Alone:
+class IndependentMembers:
     """Independent members: names with values and presence, then classes of other keys."""
 
     names: tuple[str, ...]
@@ -382,12 +384,12 @@ class Alone:
     classes: tuple[tuple[Unnamed, Expr], ...]
 
 
-def told_alone(
+def independent_members(
     said: Formula,
     keys: Sequence[KeyClass],
     keysets: Keysets,
     value: Callable[[Formula], Expr],
-) -> Alone | None:
+) -> IndependentMembers | None:
     """The independent members of an object with this formula, else None."""
     case = _atoms_of(said)
     if case is None:
@@ -395,7 +397,7 @@ def told_alone(
     names = [key for key in keys if key.name is not None]
     classes = keys[len(names) :]
     about, required = said_by_cases(keys), {a.name for a in case if isinstance(a, Required)}
-    return Alone(
+    return IndependentMembers(
         tuple(str(key.name) for key in names),
         tuple(value(about(case, number)) for number in range(len(names))),
         tuple(key.name in required for key in names),

@@ -171,13 +171,13 @@ class Document:
     """All reachable schemas.
 
     Attributes:
-        speaks: returns True if a schema surely restricts something and allows something.
+        restricts: returns True if a schema surely restricts something and allows something.
         first: the first schema that is written like this one.
     """
 
     root: Address
     schemas: Mapping[Address, Schema]
-    speaks: Callable[[Address], bool] = lambda address: False
+    restricts: Callable[[Address], bool] = lambda address: False
     first: Callable[[Address], Address] = lambda address: address
 
 
