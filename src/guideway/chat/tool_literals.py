@@ -13,6 +13,7 @@ from guideway.errors import UnsupportedError
 from guideway.json_schema.formulas import FALSE, TRUE, Flag, holds
 from guideway.json_schema.meaning import Meaning
 from guideway.json_schema.parser import parse_json_schema, part_of
+from guideway.json_schema.resources import OF_KIND
 from guideway.json_schema.source import JsonSchema
 from guideway.json_schema.spelling import json_style
 from guideway.json_schema.tree import KINDS, Address, Document, Kind, Schema
@@ -218,7 +219,7 @@ class _Writer:
     def _check(self, schema: Schema, known: frozenset[str], kind: Kind) -> None:
         others = _KEYWORDS["object" if kind == "array" else "array"]
         for keyword in schema.keywords:
-            if keyword not in known | others | _OF_SCALARS:
+            if keyword not in known | others | OF_KIND["string"] | OF_KIND["number"]:
                 raise self._refused(f"{keyword} of an {kind}")
 
     def _refused(self, what: str, hint: str = "") -> UnsupportedError:
@@ -226,14 +227,6 @@ class _Writer:
         return UnsupportedError(
             f"{self._place}: {what} cannot be written as a literal; {advice}", feature=what
         )
-
-
-_OF_SCALARS: Final = frozenset(
-    (
-        *("minLength", "maxLength", "pattern", "format", "minimum", "maximum", "multipleOf"),
-        *("exclusiveMinimum", "exclusiveMaximum"),
-    )
-)
 
 
 def _joined(parts: Iterable[Source], comma: Source) -> list[Source]:

@@ -9,6 +9,7 @@ from guideway.errors import SourceError, UnsupportedError
 from guideway.json_schema.resources import (
     JSON_TEXT,
     LATEST,
+    OF_KIND,
     RECURSIVE,
     Anchor,
     Catalogue,
@@ -233,19 +234,6 @@ def check_loops(document: Document) -> None:
 
 NEVER: Address = "never"
 # Most schemas have keywords of one kind; reading the others' absence takes twice as long.
-_OF_ARRAYS = frozenset(
-    (
-        *("items", "prefixItems", "additionalItems", "minItems", "maxItems", "uniqueItems"),
-        *("contains", "minContains", "maxContains", "unevaluatedItems"),
-    )
-)
-_OF_OBJECTS = frozenset(
-    (
-        *("properties", "required", "patternProperties", "additionalProperties", "propertyNames"),
-        *("minProperties", "maxProperties", "dependencies", "dependentRequired"),
-        *("dependentSchemas", "unevaluatedProperties"),
-    )
-)
 _DEPENDENT = frozenset(("dependencies", "dependentRequired", "dependentSchemas"))
 _IN_PLACE = frozenset(
     (
@@ -413,8 +401,8 @@ class _Reader:
             kinds_of(types),
             strings=self._strings(place, keywords),
             numbers=read_numbers(keywords, types, place.scope.draft),
-            arrays=self._arrays(place, keywords) if keys & _OF_ARRAYS else _ARRAYS,
-            objects=self._objects(place, keywords) if keys & _OF_OBJECTS else _OBJECTS,
+            arrays=self._arrays(place, keywords) if keys & OF_KIND["array"] else _ARRAYS,
+            objects=self._objects(place, keywords) if keys & OF_KIND["object"] else _OBJECTS,
             all_of=self._all_of(place, keywords) if combined else (),
             any_of=self._group(place, keywords, "anyOf") if combined else (),
             one_of=self._group(place, keywords, "oneOf") if combined else (),

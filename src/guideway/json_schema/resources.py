@@ -50,6 +50,28 @@ READ: dict[str, tuple[Draft, Draft]] = {
     JSON_TEXT: (4, 2020),
 }
 
+OF_KIND: Final[dict[str, frozenset[str]]] = {
+    "string": frozenset(("minLength", "maxLength", "pattern", "format")),
+    "number": frozenset(
+        ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
+    ),
+    "array": frozenset(
+        (
+            *("items", "prefixItems", "additionalItems", "minItems", "maxItems", "uniqueItems"),
+            *("contains", "minContains", "maxContains", "unevaluatedItems"),
+        )
+    ),
+    "object": frozenset(
+        (
+            *("properties", "required", "patternProperties", "additionalProperties"),
+            *("propertyNames", "minProperties", "maxProperties", "dependencies"),
+            *("dependentRequired", "dependentSchemas", "unevaluatedProperties"),
+        )
+    ),
+}
+"""The keywords that speak about the values of one JSON type."""
+KIND_OF: Final = {name: kind for kind, names in OF_KIND.items() for name in names}
+
 
 def find_draft(uri: object, pointer: str, default: Draft) -> Draft:
     """The draft that `$schema` names."""

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, TypeAlias, cast, final
 
 from guideway.errors import SourceError, UnsupportedError
 from guideway.json_schema.formats import FORMATS
-from guideway.json_schema.resources import Draft, asserted
+from guideway.json_schema.resources import OF_KIND, Draft, asserted
 from guideway.json_schema.text import Json, extend, show
 from guideway.language.values import by_identity, by_value
 from guideway.regex.search import parsed
@@ -340,12 +340,8 @@ def without_zeros(value: Decimal) -> Decimal:
     return Decimal((sign, tuple(map(int, short)), int(exponent) + len(text) - len(short)))
 
 
-_OF_NUMBERS: Final = frozenset(
-    ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
-)
-_OF_STRINGS: Final = frozenset(("minLength", "maxLength", "pattern", "format"))
 _LISTED: Final = frozenset(("enum", "const"))
-OF_SCALARS: Final = _OF_STRINGS | _OF_NUMBERS | _LISTED | {"type"}
+OF_SCALARS: Final = OF_KIND["string"] | OF_KIND["number"] | _LISTED | {"type"}
 """The keywords that say something of scalars, or which values there are."""
 
 _PARTED: Final = frozenset(("array", "object"))
@@ -418,7 +414,7 @@ def scalars_of(
 
 def read_strings(keywords: Keywords, *, strict: bool) -> Strings:
     """Keywords of strings; an unknown format is refused only if `strict`."""
-    if keywords.raw.keys().isdisjoint(_OF_STRINGS):
+    if keywords.raw.keys().isdisjoint(OF_KIND["string"]):
         return _ANY_STRING
     text = keywords.text("pattern")
     return Strings(
@@ -446,7 +442,7 @@ def _format(keywords: Keywords, strict: bool) -> str | None:
 def read_numbers(keywords: Keywords, types: frozenset[str], draft: Draft) -> Numbers:
     integer = "integer" in types and "number" not in types
     double = keywords.raw.get("format") == "double"
-    if keywords.raw.keys().isdisjoint(_OF_NUMBERS) and not double:
+    if keywords.raw.keys().isdisjoint(OF_KIND["number"]) and not double:
         return _PLAIN[integer, integer and draft == 4]
     lower = _bounds(keywords, "minimum", "exclusiveMinimum", draft)
     upper = _bounds(keywords, "maximum", "exclusiveMaximum", draft)

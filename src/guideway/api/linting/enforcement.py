@@ -24,6 +24,7 @@ from guideway.json_schema.formats import FORMATS
 from guideway.json_schema.parser import parse_json_schema
 from guideway.json_schema.resources import (
     JSON_TEXT,
+    KIND_OF,
     LATEST,
     READ,
     Draft,
@@ -147,21 +148,7 @@ _ANNOTATIONS: Final = frozenset(
         *("$comment", "contentEncoding", "contentMediaType", "contentSchema"),
     )
 )
-# Which values a keyword speaks about, where it does not speak about all.
-_ABOUT: Final = {
-    "string": ("minLength", "maxLength", "pattern", "format", JSON_TEXT),
-    "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
-    "array": (
-        *("items", "prefixItems", "additionalItems", "minItems", "maxItems", "uniqueItems"),
-        *("contains", "minContains", "maxContains", "unevaluatedItems"),
-    ),
-    "object": (
-        *("properties", "required", "patternProperties", "additionalProperties", "propertyNames"),
-        *("minProperties", "maxProperties", "dependencies", "dependentRequired"),
-        *("dependentSchemas", "unevaluatedProperties"),
-    ),
-}
-ABOUT_ONE_TYPE: Final = {name: kind for kind, names in _ABOUT.items() for name in names}
+ABOUT_ONE_TYPE: Final = {**KIND_OF, JSON_TEXT: "string"}
 # Keywords that have no effect without one of these others.
 _NEEDS: Final = {
     **dict.fromkeys(("then", "else"), ("if",)),

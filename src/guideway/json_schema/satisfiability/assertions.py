@@ -10,12 +10,12 @@ from itertools import chain, combinations, permutations
 from typing import Any, Final, TypeAlias, final
 
 from guideway.json_schema.formats import FORMATS
+from guideway.json_schema.resources import KIND_OF, OF_KIND
 from guideway.json_schema.tree import kind_of
 from guideway.regex.search import finds, samples
 
 _MOST_PATTERNS: Final = 3  # whose samples are concatenated
 _LONGEST: Final = 256
-ABOUT_STRINGS: Final = ("minLength", "maxLength", "pattern", "format")
 
 
 def satisfies(name: str, held: Any, text: str) -> bool | None:
@@ -56,7 +56,7 @@ def has_string(part: dict[str, Any]) -> bool:
 
 
 def _said(parts: Iterable[dict[str, Any]]) -> tuple[tuple[str, Any], ...]:
-    found = [(name, part[name]) for part in parts for name in ABOUT_STRINGS if name in part]
+    found = [(name, part[name]) for part in parts for name in part if name in OF_KIND["string"]]
     return tuple(dict.fromkeys(found))
 
 
@@ -543,17 +543,7 @@ _COMBINED: Final[dict[str, Callable[[Iterable[Answer]], Answer]]] = {
     "anyOf": some,
     "oneOf": one,
 }
-_ABOUT: Final[dict[str, str]] = {
-    **dict.fromkeys(("minLength", "maxLength", "pattern", "format"), "string"),
-    **dict.fromkeys(("minimum", "maximum", "multipleOf"), "number"),
-    **dict.fromkeys(("exclusiveMinimum", "exclusiveMaximum"), "number"),
-    **dict.fromkeys(("items", "prefixItems", "additionalItems", "minItems", "maxItems"), "array"),
-    **dict.fromkeys(("uniqueItems", "contains", "minContains", "maxContains"), "array"),
-    **dict.fromkeys(("properties", "required", "additionalProperties"), "object"),
-    **dict.fromkeys(("patternProperties", "propertyNames"), "object"),
-    **dict.fromkeys(("minProperties", "maxProperties"), "object"),
-    **dict.fromkeys(("dependencies", "dependentRequired", "dependentSchemas"), "object"),
-}
+_ABOUT: Final = {name: kind for name, kind in KIND_OF.items() if not name.startswith("unevaluated")}
 
 
 Resolve: TypeAlias = Callable[[Any], Any]
