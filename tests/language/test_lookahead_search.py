@@ -184,14 +184,14 @@ def test_a_language_without_texts_is_told_where_nothing_can_follow() -> None:
     rule = Rule("twice", looks=1)
     rule.define(concat(literal("a"), ahead(NOT_A), alt(rule, literal("ab"))))
     assert not Derivatives(rule).alive(rule)
-    assert Derivatives(rule)._looking.word(rule) is None
+    assert Derivatives(rule)._lookahead.word(rule) is None
 
 
 @pytest.mark.parametrize("seed", range(40))
 def test_the_least_text_is_found_whatever_was_decided_before(seed: int) -> None:
     expr = random_grammar(seed)
     told = [text for text in texts(5) if belongs(expr, text)]
-    word = Derivatives(expr)._looking.word(expr)
+    word = Derivatives(expr)._lookahead.word(expr)
     if told:
         assert word is not None
         assert word.text == min(told, key=lambda text: (len(text), text)).encode()
@@ -213,11 +213,11 @@ def test_what_cannot_be_decided_is_refused(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(passages, "MOST", 2)
     expr = concat(deep(), ahead(EVEN))
     with pytest.raises(LimitError, match="after 2 ways"), metered(lambda made: None):
-        Derivatives(expr)._passages.alive(expr)
+        Derivatives(expr)._saturation.alive(expr)
     outer = concat(ahead(EVEN, 1), expr, stop(1))
     with pytest.raises(LimitError, match="after 2 ways"), metered(lambda made: None):
         Derivatives(outer).alive(outer)
-    assert not Derivatives(expr)._passages.alive(expr)  # where nobody pays it only takes longer
+    assert not Derivatives(expr)._saturation.alive(expr)  # where nobody pays it only takes longer
     monkeypatch.setattr(guarded, "LONG", 1000)
     monkeypatch.setattr(guarded, "MOST_PLACES", 50)
     with pytest.raises(LimitError, match="after 50 states"):
@@ -241,13 +241,13 @@ def test_there_is_a_way_through_where_there_is_a_text(
     monkeypatch.setattr(guarded, "LONG", -1)
     monkeypatch.setattr(passages, "FEW", -1)
     asked = list[bool]()
-    decide = passages.Passages.alive
+    decide = passages.LookaheadSaturation.alive
 
-    def noted(self: passages.Passages, root: Expr) -> bool:
+    def noted(self: passages.LookaheadSaturation, root: Expr) -> bool:
         asked.append(decide(self, root))
         return asked[-1]
 
-    monkeypatch.setattr(passages.Passages, "alive", noted)
+    monkeypatch.setattr(passages.LookaheadSaturation, "alive", noted)
     assert Derivatives(expr).alive(expr) == found
     assert asked[-1:] == [found]  # and before, of some, what is not looked ahead for
 
@@ -255,8 +255,8 @@ def test_there_is_a_way_through_where_there_is_a_text(
 def test_stacks_that_grow_for_ever_are_decided() -> None:
     nested = gw.Lark('start: "a" start "b" | "ab"')
     none, one = lower_source(nested & gw.Regex("a+")), lower_source(nested & gw.Regex("a{50}b+"))
-    assert Derivatives(none)._passages.soon(none) is False
-    assert Derivatives(one)._passages.soon(one) is True
+    assert Derivatives(none)._saturation.soon(none) is False
+    assert Derivatives(one)._saturation.soon(one) is True
     assert Derivatives(one).shortest(one) == b"a" * 50 + b"b" * 50
 
 

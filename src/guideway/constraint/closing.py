@@ -18,7 +18,7 @@ from guideway.constraint.canonical_paths import ListedStates, TokenGraph
 from guideway.constraint.special_tokens import Segmentation, too_few
 from guideway.language.derivative import Derivatives
 from guideway.language.nodes import Expr
-from guideway.language.shortest_string import CERTAIN, LONGEST, VAGUE, Doubts
+from guideway.language.shortest_string import CERTAIN, LONGEST, VAGUE, CaptureDependence
 from guideway.vocabulary.vocabulary import Vocabulary
 
 NONE: Final = np.empty(0, np.int32)
@@ -150,7 +150,7 @@ class Closing:
         graph: TokenGraph | None,
     ) -> None:
         self._machine, self._states, self._rows, self._graph = machine, states, rows, graph
-        self._vocabulary, self._doubts = vocabulary, Doubts()
+        self._vocabulary, self._doubts = vocabulary, CaptureDependence()
         self._ends = sorted(vocabulary.eos_ids)
         self._completion_cost: CompletionCost | None = None
         self._grouping: Grouping | None = None

@@ -26,7 +26,7 @@ from guideway.language.expr import (
     parts,
     passed,
 )
-from guideway.language.lookahead_search import THOROUGH, Looking, Passages
+from guideway.language.lookahead_search import THOROUGH, LookaheadAnswers, LookaheadSaturation
 from guideway.language.nodes import (
     Ahead,
     Alt,
@@ -372,17 +372,17 @@ class Derivatives:
         self.living = Living(spellable, self._least, ways, fuel)
 
     @cached_property
-    def _passages(self) -> Passages:
-        return Passages(self._disjoint, self.living, self.unfold, self._fuel)
+    def _saturation(self) -> LookaheadSaturation:
+        return LookaheadSaturation(self._disjoint, self.living, self.unfold, self._fuel)
 
     @cached_property
-    def _looking(self) -> Looking:
-        return Looking(
+    def _lookahead(self) -> LookaheadAnswers:
+        return LookaheadAnswers(
             lambda state: (self._lines(state), ()),
             self._leading,
             lambda: self._captures,
             self._least.word,
-            self._passages,
+            self._saturation,
             self._fuel,
         )
 
@@ -409,17 +409,17 @@ class Derivatives:
 
     def shortest(self, state: Expr) -> bytes:
         self._least.refuel(_THOROUGHLY)
-        found = self._looking.word(state, THOROUGH) if state.looks else self._least.word(state)
+        found = self._lookahead.word(state, THOROUGH) if state.looks else self._least.word(state)
         return text_of(found)
 
     def hoped(self, state: Expr) -> bytes:
         """`shortest` if it is found soon, else a text that may repeat captured text."""
-        return text_of(self._looking.hoped(state) if state.looks else self._soon(state))
+        return text_of(self._lookahead.hoped(state) if state.looks else self._soon(state))
 
     def shortest_length(self, state: Expr) -> int:
         """Length of `shortest`; more than `shortest_string.LONGEST` if unknown or too long."""
         try:
-            word = self._looking.word(state) if state.looks else self._soon(state)
+            word = self._lookahead.word(state) if state.looks else self._soon(state)
         except LimitError:
             word = None
         return LONGEST + 1 if word is None else word.length
@@ -432,11 +432,11 @@ class Derivatives:
 
     def alive(self, state: Expr) -> bool:
         """Return True if the state has a text, ignoring repeated captures under lookahead."""
-        return self._looking.alive(state) if state.looks else self.living.check(state)
+        return self._lookahead.alive(state) if state.looks else self.living.check(state)
 
     def has_text(self, state: Expr) -> bool:
         """`alive`, but exact about repeated captures if a short search decides it."""
-        return self._looking.has_text(state) if state.looks else self.living.check(state)
+        return self._lookahead.has_text(state) if state.looks else self.living.check(state)
 
     def settle(self) -> None:
         """Decide the emptiness of all parts that can be entered, so that errors come now."""
@@ -451,7 +451,7 @@ class Derivatives:
         return read_byte(state, byte, self._derive)
 
     def trust(self, state: Expr) -> None:
-        self._looking.trust(state)
+        self._lookahead.trust(state)
 
     def blurred(self, state: Expr) -> Expr:
         return state if state.regular else forgotten(state)
@@ -475,8 +475,8 @@ class Derivatives:
         self._linear.clear()
         self._learned.clear()
         self._least.forget()
-        self._passages.forget()
-        self._looking.forget()
+        self._saturation.forget()
+        self._lookahead.forget()
         self.living.forget()
 
     def trim(self) -> None:

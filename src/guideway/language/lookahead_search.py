@@ -1,6 +1,6 @@
 """Emptiness and shortest texts of expressions with lookahead.
 
-`Passages` decides emptiness by saturation, `Guarded` searches for a text, and `Looking` combines
+`LookaheadSaturation` decides emptiness, `LookaheadSearch` finds a text, `LookaheadAnswers` combines
 both for one recognizer.
 """
 
@@ -87,7 +87,7 @@ REMEMBERED: Final = 200_000  # parts, before all are dropped
 
 
 @final
-class Passages:
+class LookaheadSaturation:
     """Ways through expressions with lookahead."""
 
     def __init__(
@@ -113,7 +113,7 @@ class Passages:
     def soon(self, root: Expr) -> bool | None:
         """Return True if `root` has a text; None if that takes long or may not end."""
         try:
-            lives = self._has_passage(root, FEW)
+            lives = self._has_way(root, FEW)
         except LimitError:
             return None
         if lives and self._captures:
@@ -125,13 +125,13 @@ class Passages:
         """Return True if `root` has a text; raises LimitError if that cannot be decided."""
         self._todo.extend((part, None) for part in self._calls)
         self._calls.clear()
-        lives = self._has_passage(root, MOST)
+        lives = self._has_way(root, MOST)
         if lives and self._captures:
             self.forget()
             raise _undecided("where what is read is remembered", 0)
         return lives
 
-    def _has_passage(self, root: Expr, most: int) -> bool:
+    def _has_way(self, root: Expr, most: int) -> bool:
         if len(self._parts) > REMEMBERED:
             self.forget()
         self._most = most
@@ -365,7 +365,7 @@ _Entry: TypeAlias = tuple[int, int, int, Expr, Ways | None]
 
 
 @final
-class Guarded:
+class LookaheadSearch:
     """Searches in expressions with lookahead.
 
     `lines` gives the derivative, `loose` the shortest text without the lookahead, `soon` emptiness
@@ -569,7 +569,7 @@ class Guarded:
 
 
 @final
-class Looking:
+class LookaheadAnswers:
     """Answers about expressions with lookahead of one recognizer.
 
     `lines` ignores captured bytes, `reading` reads captures byte by byte; `captures` returns True
@@ -582,15 +582,15 @@ class Looking:
         reading: Lines,
         captures: Callable[[], bool],
         loose: Callable[[Expr], Word | None],
-        passages: Passages,
+        saturation: LookaheadSaturation,
         fuel: Callable[[int], None],
     ) -> None:
         def known(expr: Expr) -> Word | None:
             return None if expr is UNSURE else loose(expr)
 
-        self._captures, soon = captures, passages.soon
-        self._hopeful = Guarded(lines, loose, soon, passages.alive, fuel)
-        self._remembering = Guarded(reading, known, soon, None, fuel)
+        self._captures, soon = captures, saturation.soon
+        self._hopeful = LookaheadSearch(lines, loose, soon, saturation.alive, fuel)
+        self._remembering = LookaheadSearch(reading, known, soon, None, fuel)
         self.alive, self.trust = self._hopeful.alive, self._hopeful.trust
 
     def forget(self) -> None:

@@ -192,7 +192,7 @@ class _Search:
         return words
 
 
-CERTAIN, VAGUE, UNTOLD = range(3)
+CERTAIN, VAGUE, UNDECIDED = range(3)
 _MOST_KNOWN: Final = 1 << 14  # expressions, before all are dropped
 
 
@@ -261,7 +261,7 @@ def _forgotten(option: Expr, inner: dict[Expr, Expr]) -> Expr:
 
 
 @final
-class Doubts:
+class CaptureDependence:
     """How states depend on the unknown bytes of captures; cached."""
 
     def __init__(self) -> None:
@@ -270,7 +270,7 @@ class Doubts:
     def of(self, state: Expr) -> int:
         """Return how a state depends on those bytes.
 
-        CERTAIN: not at all. VAGUE: its shortest length depends on them. UNTOLD: its emptiness does.
+        CERTAIN: not at all. VAGUE: its shortest length depends on them. UNDECIDED: its emptiness.
         """
         todo, seen, found = [state], set[Expr](), CERTAIN
         while todo:
@@ -278,7 +278,7 @@ class Doubts:
             if node.regular or node in seen or node in self._certain:
                 continue
             if isinstance(node, Unsure):
-                return UNTOLD
+                return UNDECIDED
             seen.add(node)
             found = VAGUE if _is_vague(node) else found
             todo += _inside(node)
