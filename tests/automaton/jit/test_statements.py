@@ -271,6 +271,42 @@ def test_what_does_not_matter_is_not_looked_at(a: int, tmp_path: Path) -> None:
         assert context[0] == max(a, 3)
 
 
+CHECKS = """
+@inner
+def half(a: int) -> int:
+    return a // 2 if a % 2 == 0 else -a
+
+
+@inner
+def halves(a: int) -> tuple[int, int]:
+    both = 0
+    for part in range(a, a + 4, 2):
+        both += checked(half(part))
+    return both, 7
+
+
+@inner
+def run(a: int, b: int) -> int:
+    if b > 0 and checked(half(b)) > 2:
+        return checked(half(a)) + checked(half(b)) * 100
+    one, other = halves(a if a < 100 else checked(half(a)))
+    return one * 10 + other
+"""
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "found"),
+    [
+        (8, 20, 4 + 1000), (7, 20, -7), (8, 21, -21), (7, 2, -70), (8, 4, 97), (8, -3, 97),
+        (200, 0, (50 + 51) * 10 + 7), (103, 0, -103), (1, 0, -10),
+    ],
+)  # fmt: skip
+def test_a_negative_number_ends_the_kernel_that_checks_it(
+    a: int, b: int, found: int, tmp_path: Path
+) -> None:
+    assert compiled(module_of(CHECKS, tmp_path).run)(a, b) == found
+
+
 @pytest.mark.parametrize(
     ("body", "said"),
     [

@@ -38,8 +38,10 @@ class Expressions:
         module: Mapping[str, Any],
         kinds: Mapping[str, str],
         whole: Mapping[str, Operand],
+        results: Sequence[str],
     ) -> None:
         self._code, self._module, self._kinds, self._whole = code, module, kinds, whole
+        self._results = results
         self.callees: dict[Inner, None] = {}
         self._forms: dict[type[ast.expr], Callable[[Any], Operand]] = {
             ast.Name: self._name,
@@ -253,6 +255,8 @@ class Expressions:
     def _instruction(self, word: Intrinsic, arguments: Sequence[Operand]) -> Operand:
         """An instruction without a Python equivalent."""
         code = self._code
+        if word.name == "checked":
+            return self._checked(code.fitting(arguments[0], SIGNED))
         if word.name == "exists":
             return Operand(BOOL, code.value(f"icmp ne ptr {arguments[0].text}, null"))
         if word.name == "lowest_bit":
@@ -267,6 +271,21 @@ class Expressions:
         else:
             code.add("fence release")
         return Operand("nothing", "")
+
+    def _checked(self, number: str) -> Operand:
+        """Return from the kernel with a negative number, which is a code."""
+        if self._results[:1] != (SIGNED,):
+            raise TypeError("only kernels that return a number return codes")
+        code, failed, further = self._code, self._code.fresh("b"), self._code.fresh("b")
+        self._jump(code.value(f"icmp slt i64 {number}, 0"), failed, further)
+        code.label(failed)
+        kind, result = "i64", number
+        if len(self._results) > 1:
+            kind = f"{{{', '.join(LLVM[each] for each in self._results)}}}"
+            result = code.value(f"insertvalue {kind} zeroinitializer, i64 {number}, 0")
+        code.add(f"ret {kind} {result}")
+        code.label(further)
+        return Operand(SIGNED, number)
 
     def _cast(self, name: str, value: Operand) -> Operand:
         kind = CASTS[name]
@@ -327,7 +346,7 @@ class Translation:
         self._again, self._ended, self._code = False, False, Instructions()
         code = self._inner.code
         module = {name: code.__globals__.get(name) for name in code.__code__.co_names}
-        self._expressions = Expressions(self._code, module, self._kinds, whole)
+        self._expressions = Expressions(self._code, module, self._kinds, whole, self._inner.results)
         self._loops: list[list[Any]] = []  # targets of break and continue, whether one breaks
 
     def _end(self) -> None:

@@ -304,3 +304,6 @@ release: "Callable[[], int]" = Intrinsic("release")
 take_again: "Callable[[int], None]" = Intrinsic("take_again")
 # True if an address is not 0.
 exists: "Callable[[Rows[Any]], bool]" = Intrinsic("exists")
+
+# A number; if it is negative, which is a code, the kernel that asks returns it at once.
+checked: "Callable[[int], int]" = Intrinsic("checked")

@@ -2,13 +2,13 @@
 
 from typing import Final
 
-from guideway.automaton.jit.views import exists, inner, once
+from guideway.automaton.jit.views import checked, exists, inner, once
 from guideway.automaton.kernels import layout as at
 from guideway.automaton.kernels.intern import node_of, pair_of
 from guideway.automaton.kernels.layout import Context
 from guideway.automaton.kernels.lexer_states import expand_wanted
 from guideway.automaton.kernels.records import least_of
-from guideway.automaton.kernels.state_masks import is_expanded, leaves, repeats
+from guideway.automaton.kernels.state_masks import expand_state, leaves, repeats
 
 TOO_MANY: Final = 1
 _PREFERRED: Final = 2  # doublings of the limit when splitting; 7: 2 s for date-time, maxLength 30
@@ -17,9 +17,7 @@ _PREFERRED: Final = 2  # doublings of the limit when splitting; 7: 2 s for date-
 @inner
 def _meet(context: Context, state: int, inside: int, between: int, parent: int, field: int) -> int:
     """Visit a pair, for the first time or with fewer characters than before."""
-    pair = pair_of(context, state, inside)
-    if pair < 0:
-        return pair
+    pair = checked(pair_of(context, state, inside))
     length, level = context.lengths[pair], context.search_level
     fresh = length.seen != context.search
     if not fresh and length.level >> 1 <= level:
@@ -36,9 +34,7 @@ def _meet(context: Context, state: int, inside: int, between: int, parent: int, 
             return at.OK
         left = 0
     else:
-        code = leaves(context, state, between)
-        if code < 0:
-            return code
+        code = checked(leaves(context, state, between))
         left = -1 if code > 0 else _left(context, state) if field == at.SINGLE else 0
     waits = 0 if fresh else length.level & 1
     length.seen, length.parent = context.search, parent
@@ -119,8 +115,8 @@ def _go_on(context: Context, pair: int, between: int, field: int) -> int:
     rows = context.transitions
     state = context.pairs[pair] >> 32
     inside = context.pairs[pair] & 0xFFFFFFFF
-    if not is_expanded(context, int(state)) or not is_expanded(context, int(inside)):
-        return at.NEED_LEX
+    checked(expand_state(context, state))
+    checked(expand_state(context, inside))
     if exists(context.regexes):
         context.regexes[0].spent += 1
     before = 0
@@ -128,9 +124,7 @@ def _go_on(context: Context, pair: int, between: int, field: int) -> int:
         after, within = rows[state].after[byte], rows[inside].after[byte]
         if after > 0 and within > 0 and (after << 32) | within != before:
             before = (after << 32) | within
-            code = _meet_options(context, after, within, between, pair, field)
-            if code < 0:
-                return code
+            checked(_meet_options(context, after, within, between, pair, field))
     return at.OK
 
 
@@ -276,9 +270,7 @@ def alive(context: Context, state: int, inside: int, between: int, low: int, hig
     lengths = context.lengths
     most, fewest = high if high >= 0 else at.ENDLESS - 2, 0
     for field in range(at.SINGLE, at.EXACT - 1, -1):
-        code = know_length(context, pair, between, field) if pair > 0 else pair
-        if code < 0:
-            return code
+        checked(know_length(context, pair, between, field) if pair > 0 else pair)
         fewest = lengths[pair].fewest[field] - 1
         steady = lengths[pair].steady[field] != 0
         if fewest <= most and (low <= fewest or steady):
@@ -293,11 +285,9 @@ def _alive_exactly(
     context: Context, state: int, inside: int, between: int, low: int, high: int
 ) -> int:
     """As `alive` where lengths have gaps: `lengths.Lengths` decides and sets `target`."""
-    node = node_of(
-        context, at.BOUNDED, state, low, high, between, 0 if inside == between else inside
+    node = checked(
+        node_of(context, at.BOUNDED, state, low, high, between, 0 if inside == between else inside)
     )
-    if node < 0:
-        return node
     target = context.nodes[node].target
     if target == 0:
         context.want = node

@@ -5,7 +5,7 @@ A configuration is a node that reads next and the stack below it.
 
 import numpy as np
 
-from guideway.automaton.jit.views import Sets, inner, once
+from guideway.automaton.jit.views import Sets, checked, inner, once
 from guideway.automaton.kernels import layout as at
 from guideway.automaton.kernels.bounds import after_byte
 from guideway.automaton.kernels.intern import first_visit, node_of, stack_of, text_of
@@ -44,14 +44,14 @@ from guideway.automaton.kernels.shared_closures import (
     push_under,
     with_guard,
 )
-from guideway.automaton.kernels.state_masks import is_expanded
+from guideway.automaton.kernels.state_masks import expand_state
 
 
 @inner
 def close(context: Context, node: int, stack: int) -> int:
     """Add the closure of a configuration."""
-    code = push(context, node, stack)
-    return close_pushed(context) if code == at.OK else code
+    checked(push(context, node, stack))
+    return close_pushed(context)
 
 
 @inner
@@ -168,25 +168,20 @@ def _forked(context: Context, node: int) -> int:
 def _choice(context: Context, start: int, count: int, stack: int) -> int:
     edges = context.edges
     for option in range(start, start + count):
-        code = push(context, edges[option], stack)
-        if code < 0:
-            return code
+        checked(push(context, edges[option], stack))
     return at.OK
 
 
 @inner
 def _lexeme(context: Context, node: int, state: int, after: int, stack: int) -> int:
     """Keep a lexical state that reads on; if it accepts, go on with `after`."""
-    if not is_expanded(context, state):
-        return at.NEED_LEX
+    checked(expand_state(context, state))
     flags = context.lexer_flags[state]
     if flags & at.DOUBTS:
         context.doubtful |= 1
         return at.OK
     if flags & at.GOES_ON:
-        code = found(context, node, stack)
-        if code < 0:
-            return code
+        checked(found(context, node, stack))
     return push(context, after, stack) if flags & at.ACCEPTS else at.OK
 
 
@@ -194,13 +189,10 @@ def _lexeme(context: Context, node: int, state: int, after: int, stack: int) -> 
 def _counted(context: Context, node: int, stack: int) -> int:
     """Between items, leave if enough have come; read on if more may come."""
     state, low, high = context.nodes[node].a, context.nodes[node].b, context.nodes[node].c
-    if not is_expanded(context, state):
-        return at.NEED_LEX
+    checked(expand_state(context, state))
     between = state == context.nodes[node].d
     if between and low == 0:
-        code = push(context, at.NIL, stack)
-        if code < 0:
-            return code
+        checked(push(context, at.NIL, stack))
     return at.OK if between and high == 0 else found(context, node, stack)
 
 
@@ -208,13 +200,11 @@ def _counted(context: Context, node: int, stack: int) -> int:
 def _capture(context: Context, node: int, stack: int) -> int:
     state, text, what = context.nodes[node].a, context.nodes[node].b, context.nodes[node].c
     if context.blur != 0 and text != at.UNKNOWN_TEXT:
-        node = node_of(context, at.CAPTURE, state, at.UNKNOWN_TEXT, what, 0, 0)
-        return push(context, node, stack) if node >= 0 else node
+        node = checked(node_of(context, at.CAPTURE, state, at.UNKNOWN_TEXT, what, 0, 0))
+        return push(context, node, stack)
     after = at.NIL
     if context.lexer_flags[state] & at.ACCEPTS:
-        after = node_of(context, at.RESUME, what, text, 0, 0, 0)
-        if after < 0:
-            return after
+        after = checked(node_of(context, at.RESUME, what, text, 0, 0, 0))
     return _lexeme(context, node, state, after, stack)
 
 
@@ -235,8 +225,7 @@ def _mark(context: Context, what: int, stack: int) -> int:
         context.doubtful |= at.MARKED
         return at.OK
     text = at.UNKNOWN_TEXT if context.blur != 0 else context.mark_text - 1
-    after = node_of(context, at.RESUME, what, text, 0, 0, 0)
-    return push(context, after, stack) if after >= 0 else after
+    return push(context, checked(node_of(context, at.RESUME, what, text, 0, 0, 0)), stack)
 
 
 @inner
@@ -280,28 +269,24 @@ def _next(context: Context, frame: int) -> int:
 @once
 def _members(context: Context, frame: int, stack: int) -> int:
     """Push MEMBER for the names and for each class of undeclared keys."""
-    thing, code = context.frames[frame].thing, at.OK
+    thing = context.objects[context.frames[frame].thing]
     if _has_next(context, frame):
-        code = _member(context, frame, stack)
-    first = context.objects[thing].class_or_counts
-    for row in range(first, first + context.objects[thing].class_count):
-        if code == at.OK:
-            code = _member(context, frame_of_class(context, frame, row), stack)
-    return code
+        checked(_member(context, frame, stack))
+    for number in range(thing.class_or_counts, thing.class_or_counts + thing.class_count):
+        checked(_member(context, frame_of_class(context, frame, number), stack))
+    return at.OK
 
 
 @inner
 def _member(context: Context, frame: int, stack: int) -> int:
-    member = node_of(context, at.MEMBER, frame, 0, 0, 0, 0) if frame >= 0 else frame
-    return push(context, member, stack) if member >= 0 else member
+    member = checked(node_of(context, at.MEMBER, checked(frame), 0, 0, 0, 0))
+    return push(context, member, stack)
 
 
 @inner
 def _opened(context: Context, frame: int, stack: int) -> int:
     if context.frames[frame].missing == 0:
-        code = push(context, at.CLOSE_BRACE, stack)
-        if code < 0:
-            return code
+        checked(push(context, at.CLOSE_BRACE, stack))
     member = _next(context, frame)
     return push(context, member, stack) if member > at.DEAD else member
 
@@ -311,9 +296,7 @@ def _after_member(context: Context, frame: int, stack: int) -> int:
     thing = context.frames[frame].thing
     counts = _counts(context, thing)
     if context.frames[frame].missing == 0 and _has_come(context, frame, counts & 0xFFFF):
-        code = push(context, context.objects[thing].closing, stack)
-        if code < 0:
-            return code
+        checked(push(context, context.objects[thing].closing, stack))
     member = _next(context, frame)
     if member <= at.DEAD:
         return member
@@ -384,7 +367,7 @@ def _step_config(context: Context, node: int, stack: int, byte: int) -> int:  # 
         after = context.nodes[node].c
         if b > 1:
             after = node_of(context, at.LITERAL, a + 1, b - 1, after, 0, 0)
-        return close(context, after, stack) if after >= 0 else after
+        return close(context, checked(after), stack)
     if kind == at.KEY:
         return _step_key(context, node, stack, byte)
     if kind == at.WORDS:
@@ -394,8 +377,8 @@ def _step_config(context: Context, node: int, stack: int, byte: int) -> int:  # 
     if kind == at.MEMBER:
         return _step_member(context, a, stack) if byte == at.QUOTE_BYTE else at.OK
     if kind == at.LEXER:
-        code = step_lexer(context, node, stack, byte)
-        return close_pushed(context) if code == at.OK else code
+        checked(step_lexer(context, node, stack, byte))
+        return close_pushed(context)
     state = context.transitions[a].after[byte]
     if state < 0:
         return at.OK
@@ -417,8 +400,7 @@ def _step_lexical(context: Context, node: int, state: int, stack: int, byte: int
         return close(context, after, stack) if after > at.DEAD else after
     if kind == at.LINE:
         return _step_line(context, node, state, stack, byte)
-    after = node_of(context, at.LEXEME, state, 0, 0, 0, 0)
-    return close(context, after, stack) if after >= 0 else after
+    return close(context, checked(node_of(context, at.LEXEME, state, 0, 0, 0, 0)), stack)
 
 
 @once
@@ -429,8 +411,8 @@ def _step_counted(context: Context, node: int, state: int, stack: int) -> int:
         return at.OK
     if state == between:
         low, high = max(low - 1, 0), high - 1 if high > 0 else high
-    after = node_of(context, at.COUNTED, state, low, high, between, 0)
-    return close(context, after, stack) if after >= 0 else after
+    after = checked(node_of(context, at.COUNTED, state, low, high, between, 0))
+    return close(context, after, stack)
 
 
 @once
@@ -439,31 +421,27 @@ def _step_line(context: Context, node: int, state: int, stack: int, byte: int) -
     if byte == at.NEWLINE_BYTE:
         columns = 0
     elif columns >= 0 and byte in (at.BLANK_BYTE, at.TAB_BYTE):
-        columns = columns_kept(context, stack, columns + (1 if byte == at.BLANK_BYTE else tab))
-        if columns < 0:
-            return columns
+        columns = checked(
+            columns_kept(context, stack, columns + (1 if byte == at.BLANK_BYTE else tab))
+        )
     following, free = context.nodes[node].c, context.nodes[node].e
-    after = node_of(context, at.LINE, state, columns, following, tab, free)
-    return close(context, after, stack) if after >= 0 else after
+    after = checked(node_of(context, at.LINE, state, columns, following, tab, free))
+    return close(context, after, stack)
 
 
 @once
 def _step_capture(context: Context, node: int, state: int, stack: int, byte: int) -> int:
     text, what = context.nodes[node].b, context.nodes[node].c
     if text != at.UNKNOWN_TEXT:
-        text = text_of(context, text, byte)
-        if text < 0:
-            return text
-    after = node_of(context, at.CAPTURE, state, text, what, 0, 0)
-    return close(context, after, stack) if after >= 0 else after
+        text = checked(text_of(context, text, byte))
+    return close(context, checked(node_of(context, at.CAPTURE, state, text, what, 0, 0)), stack)
 
 
 @inner
 def _step_member(context: Context, frame: int, stack: int) -> int:
     thing = context.frames[frame].thing
     start, keys = context.objects[thing].start, context.objects[thing].keys
-    key = node_of(context, at.KEY, frame, keys, 0, start, 0)
-    return close(context, key, stack) if key >= 0 else key
+    return close(context, checked(node_of(context, at.KEY, frame, keys, 0, start, 0)), stack)
 
 
 @once
@@ -505,11 +483,6 @@ def value_follows(context: Context, thing: int, value: int, frame: int, stack: i
         return close(context, value, stack)
     if frame < 0:
         return frame
-    behind = node_of(context, at.AFTER_VALUE, frame, 0, 0, 0, 0)
-    if behind < 0:
-        return behind
-    stack = stack_of(context, behind, stack)
-    if stack < 0:
-        return stack
-    stack = stack_of(context, value, stack)
-    return close(context, context.objects[thing].colon, stack) if stack >= 0 else stack
+    behind = checked(node_of(context, at.AFTER_VALUE, frame, 0, 0, 0, 0))
+    stack = checked(stack_of(context, behind, stack))
+    return close(context, context.objects[thing].colon, checked(stack_of(context, value, stack)))

@@ -11,6 +11,7 @@ from guideway.automaton.jit.views import (
     WholeInts,
     WholeNumbers,
     WholeWords,
+    checked,
     inner,
     once,
     release,
@@ -56,8 +57,8 @@ _FEW: Final = 16  # most masks are made of no more configurations
 @once
 def _enter(context: Context, node: int) -> int:
     begin(context)
-    code = close(context, node, 0)
-    return finish(context) if code == at.OK else code
+    checked(close(context, node, 0))
+    return finish(context)
 
 
 @once

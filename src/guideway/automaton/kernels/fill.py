@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from guideway.automaton.jit.views import Words, inner, once
+from guideway.automaton.jit.views import Words, checked, inner, once
 from guideway.automaton.kernels import layout as at
 from guideway.automaton.kernels.closure import close, value_follows
 from guideway.automaton.kernels.intern import full, lexer_mask_of, macro_of, node_of
@@ -68,20 +68,14 @@ def learn(context: Context, code: int) -> int:
 @once
 def _make_lexer_mask(context: Context, macro: int, below: int) -> int:
     """Walk all below a trie node, and write the lexer mask of a macro state of terminals."""
-    number = lexer_mask_of(context, below, macro)
-    if number < 0:
-        return number
+    number = checked(lexer_mask_of(context, below, macro))
     context.leavings.used = 0
     ranges, groups = _walked_lexer_mask(context, macro, below)
     if ranges < 0:
         return ranges
     start = context.listing.used
-    used = _packed(context, start, ranges)
-    if used < 0:
-        return used
-    last = _write_exits(context, start + used, groups)
-    if last < 0:
-        return last
+    used = checked(_packed(context, start, ranges))
+    last = checked(_write_exits(context, start + used, groups))
     mask = context.lexer_masks[number]
     mask.tokens, mask.exits = start, start + used
     mask.ranges = ranges if used == 2 * ranges else at.WHOLE_ROW
@@ -100,19 +94,13 @@ def _walked_lexer_mask(context: Context, macro: int, below: int) -> tuple[int, i
     ranges, groups = 0, 0
     macros[depths[below]] = macro
     while node < last:
-        after = step(context, macros[depths[node] - 1], bytes_[node])
-        if after < 0:
-            return after, 0
+        after = checked(step(context, macros[depths[node] - 1], bytes_[node]))
         if after == 0:
             node = ends[node]
             continue
         macros[depths[node]] = after
-        ranges = _add_range(context, ranges, node, after)
-        if ranges < 0:
-            return ranges, 0
-        groups = _leave(context, after, node, groups)
-        if groups < 0:
-            return groups, 0
+        ranges = checked(_add_range(context, ranges, node, after))
+        groups = checked(_leave(context, after, node, groups))
         node += 1
     return ranges, groups
 
@@ -228,9 +216,7 @@ def _write_exits(context: Context, place: int, groups: int) -> int:
         many = by.count > _FEW_NODES and context.nodes[node].kind != at.PER_STACK
         if first + by.count > context.listing.room:
             return full(context, at.LISTING)
-        last = _write_nodes(context, first, by.last, node, many)
-        if last < 0:
-            return last
+        last = checked(_write_nodes(context, first, by.last, node, many))
         exit_ = Exit.within(context.listing.rows, place)
         exit_.node, exit_.stack = node, by.config & 0xFFFFFFFF
         exit_.root, exit_.count = at.MANY_NODES if many else 0, last - first
@@ -274,9 +260,7 @@ def walk_lines(context: Context, row: Words, below: int, node: int, stack: int) 
     lines = _macro(context, 1)
     macros[depths[below]] = lines
     while place < last and lines >= 0:
-        after = step(context, macros[depths[place] - 1], bytes_[place])
-        if after < 0:
-            return after
+        after = checked(step(context, macros[depths[place] - 1], bytes_[place]))
         if after == 0:
             place = ends[place]
             continue
@@ -309,9 +293,7 @@ def _part(context: Context, place: int, macro: int) -> int:
             context.work.configs[found] = context.configs[index]
             found += 1
         else:
-            code = put(context, place, context.configs[index])
-            if code < 0:
-                return code
+            checked(put(context, place, context.configs[index]))
     context.found = 0
     if found == count and context.macros[macro].accepts == 0:
         return macro
@@ -324,9 +306,7 @@ def fill_lexer(context: Context, row: Words, below: int, node: int, stack: int) 
     if context.nodes[node].kind != at.LEXER:
         return _after_exit(context, row, below, node, stack)
     macro, lines = context.nodes[node].a, context.nodes[node].c
-    number = lexer_mask_of(context, below, macro)
-    if number < 0:
-        return number
+    number = checked(lexer_mask_of(context, below, macro))
     mask = context.lexer_masks[number]
     if mask.known == 0:
         context.want, context.want_below = macro, below
@@ -334,9 +314,7 @@ def fill_lexer(context: Context, row: Words, below: int, node: int, stack: int) 
     _add_seen(context, row, mask)
     place = mask.exits + 1
     for _ in range(context.listing[mask.exits]):
-        code = _put_exit(context, row, place, lines, stack)
-        if code < 0:
-            return code
+        checked(_put_exit(context, row, place, lines, stack))
         place += at.EXIT_SIZE + Exit.within(context.listing.rows, place).count
     return at.OK
 
@@ -361,20 +339,17 @@ def _put_exit(context: Context, row: Words, place: int, lines: int, stack: int) 
     if exit_.root == at.MANY_NODES:
         context.want = place
         return at.NEED_TRIE
-    node = node_on_states(context, exit_.node, lines)
-    made = stack_on_states(context, exit_.stack, lines, stack) if node >= 0 else node
-    if made < 0:
-        return made
+    node = checked(node_on_states(context, exit_.node, lines))
+    made = checked(stack_on_states(context, exit_.stack, lines, stack))
     config = (node << 32) | made
     if exit_.root > 0:
         return put(context, exit_.root, config)
     first = place + at.EXIT_SIZE
     for index in range(first, first + exit_.count):
-        code = put(context, context.listing[index], config) if exit_.root == 0 else at.OK
         if exit_.root == at.NO_STATE_MASK:
-            code = _walk_on(context, row, context.listing[index], node, made)
-        if code < 0:
-            return code
+            checked(_walk_on(context, row, context.listing[index], node, made))
+        else:
+            checked(put(context, context.listing[index], config))
     return at.OK
 
 
@@ -382,8 +357,8 @@ def _put_exit(context: Context, row: Words, place: int, lines: int, stack: int) 
 def _walk_on(context: Context, row: Words, first: int, node: int, stack: int) -> int:
     """Set the tokens at and below a trie node by walking, if there is no room for a trie."""
     begin(context)
-    code = close(context, node, stack)
-    macro = finish(context) if code == at.OK else code
+    checked(close(context, node, stack))
+    macro = finish(context)
     if macro <= 0:
         return macro
     return walk(context, row, first, context.trie_ends[first], macro)
@@ -394,13 +369,11 @@ def _after_exit(context: Context, row: Words, below: int, node: int, stack: int)
     """Continue after an exit of a lexer; set the token that ends there if it was PER_STACK."""
     begin(context)
     alone = context.nodes[node].kind == at.PER_STACK
-    code = close(context, bare_node(context, node), stack)
-    if code == at.OK and alone:
-        code = settle_found(context)
-        if code == at.OK and (context.found != 0 or context.accept != 0):
+    checked(close(context, bare_node(context, node), stack))
+    if alone:
+        checked(settle_found(context))
+        if context.found != 0 or context.accept != 0:
             set_tokens(context, row, below, below + 1)
-    if code < 0 or not has_below(context, below):
-        return code
     return queue_found(context, below)
 
 
@@ -450,9 +423,7 @@ def _open_keys_of(context: Context, macro: int, row: Words, spare: Words) -> int
         if done > 1:
             for word in range(words):
                 spare[word] = np.uint32(0)
-        code = _open_key(context, target, config >> 32, config & 0xFFFFFFFF)
-        if code < 0:
-            return code
+        checked(_open_key(context, target, config >> 32, config & 0xFFFFFFFF))
         if done > 1:
             for word in range(words):
                 row[word] |= spare[word]
@@ -478,9 +449,7 @@ def _put_others_of(context: Context, macro: int) -> int:
     first = macros[macro].first
     for index in range(first, first + macros[macro].count):
         if not _is_open_key(context, configs[index] >> 32):
-            code = put(context, 0, configs[index])
-            if code < 0:
-                return code
+            checked(put(context, 0, configs[index]))
     return at.OK
 
 
@@ -516,14 +485,11 @@ def _open_key(context: Context, row: Words, node: int, stack: int) -> int:
     other = context.objects[thing].other
     unknown = frame_after_other(context, frame, at.UNKNOWN_TEXT)
     begin(context)
-    code = value_follows(context, thing, other, unknown, stack)
-    if code == at.OK:
-        code = queue_exits(context, state_mask)
-    if code == at.OK:
-        code = _process_items(context, row)
-    if code == at.OK:
-        code = walk_keys(context, row, 0, node, stack)
-    return _process_items(context, row) if code == at.OK else code
+    checked(value_follows(context, thing, other, unknown, stack))
+    checked(queue_exits(context, state_mask))
+    checked(_process_items(context, row))
+    checked(walk_keys(context, row, 0, node, stack))
+    return _process_items(context, row)
 
 
 @inner
@@ -550,9 +516,7 @@ def _leaf(context: Context, row: Words, below: int, node: int, stack: int) -> in
     nodes = context.nodes
     kind = nodes[node].kind
     if context.captures != 0 and kind in (at.LEXEME, at.LITERAL):
-        code = doubtful_after(context, node, stack)
-        if code < 0:
-            return code
+        code = checked(doubtful_after(context, node, stack))
         if code > 0:  # so are the tokens that end before the doubt
             row, context.any_unsure = context.unsure, 1
     if kind in (at.LEXEME, at.CAPTURE):
@@ -584,8 +548,8 @@ def _of_automaton(context: Context, row: Words, below: int, node: int, stack: in
 def _walked(context: Context, row: Words, below: int, node: int, stack: int) -> int:
     """Set the tokens by stepping through all bytes below the trie node."""
     begin(context)
-    code = close(context, node, stack)
-    macro = finish(context) if code == at.OK else code
+    checked(close(context, node, stack))
+    macro = finish(context)
     return walk_below(context, row, below, macro) if macro > 0 else macro
 
 
@@ -593,9 +557,9 @@ def _walked(context: Context, row: Words, below: int, node: int, stack: int) -> 
 def _lexical(context: Context, row: Words, below: int, node: int, stack: int) -> int:
     state, after = context.nodes[node].a, at.NIL
     if context.nodes[node].kind == at.CAPTURE:
-        after = node_of(context, at.RESUME, context.nodes[node].c, at.UNKNOWN_TEXT, 0, 0, 0)
-        if after < 0:
-            return after
+        after = checked(
+            node_of(context, at.RESUME, context.nodes[node].c, at.UNKNOWN_TEXT, 0, 0, 0)
+        )
     if below > 0 and context.trie_ends[below] - below <= context.small:
         return _walked(context, row, below, node, stack)
     state_mask = state_mask_of(context, below, state)
@@ -608,8 +572,8 @@ def _lexical(context: Context, row: Words, below: int, node: int, stack: int) ->
     if context.state_masks[state_mask].exits == 0:
         return at.OK
     begin(context)
-    code = close(context, after, stack)
-    return queue_exits(context, state_mask) if code == at.OK else code
+    checked(close(context, after, stack))
+    return queue_exits(context, state_mask)
 
 
 @once
@@ -629,9 +593,7 @@ def _counted(context: Context, row: Words, node: int, stack: int) -> int:
     """Set the tokens between two counted items, at the trie's root."""
     state, low, high = context.nodes[node].a, context.nodes[node].b, context.nodes[node].c
     begin(context)
-    code = close(context, at.NIL, stack)
-    if code < 0:
-        return code
+    checked(close(context, at.NIL, stack))
     state_mask = context.count_mask_at[state]
     if state_mask == at.NO_STATE_MASK or not leaves_surely(context, state):
         return _walked(context, row, 0, node, stack)
@@ -648,8 +610,5 @@ def _counted(context: Context, row: Words, node: int, stack: int) -> int:
 @once
 def _bounded(context: Context, row: Words, below: int, node: int, stack: int) -> int:
     begin(context)
-    code = close(context, at.NIL, stack)
-    if code < 0:
-        return code
-    macro = finish(context)
-    return bounded_walk(context, row, below, node, macro) if macro >= 0 else macro
+    checked(close(context, at.NIL, stack))
+    return bounded_walk(context, row, below, node, checked(finish(context)))

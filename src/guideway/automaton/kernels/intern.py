@@ -3,7 +3,7 @@
 from typing import Final
 
 from guideway.automaton.jit.records import Record, Table, i64, record
-from guideway.automaton.jit.views import Ints, Numbers, inner
+from guideway.automaton.jit.views import Ints, Numbers, checked, inner
 from guideway.automaton.kernels import layout as at
 from guideway.automaton.kernels.layout import Context
 
@@ -262,9 +262,7 @@ def fork_found(context: Context) -> int:
         while last < count and found[last] >> 32 == node:
             last += 1
         if last - first >= MANY:
-            stack = fork(context, first, last)
-            if stack < 0:
-                return stack
+            stack = checked(fork(context, first, last))
             found[kept] = (node << 32) | stack
             kept += 1
         else:
@@ -301,9 +299,7 @@ def _list_level(context: Context, first: int, last: int, level: int) -> int:
         return full(context, at.WORK)
     listed, begin = context.work.configs, level + _LEVEL
     here = Level.within(listed, level)
-    end = _list_stacks(context, first, last, begin)
-    if end < 0:
-        return end
+    end = checked(_list_stacks(context, first, last, begin))
     for index in range(begin, end):
         listed[index] = context.stacks[listed[index]]  # 0 for the empty stack
     sort(listed, begin, end)
@@ -343,10 +339,8 @@ def _share_top(context: Context, level: int) -> int:
     here.at, here.top = group, top
     whole = listed[place] & 0xFFFFFFFF
     if group > place + 1:
-        last = _list_stacks(context, place, group, end)
-        whole = _link(context, end, last) if last >= 0 else last
-        if whole < 0:
-            return whole
+        last = checked(_list_stacks(context, place, group, end))
+        whole = checked(_link(context, end, last))
     node = context.stacks[whole] >> 32
     if context.nodes[node].kind != at.FORKED:
         return _keep(context, level, whole)
@@ -393,7 +387,5 @@ def _link(context: Context, first: int, last: int) -> int:
         return listed[first]
     for index in range(first, last):
         if index == first or listed[index] != listed[index - 1]:
-            node = node_of(context, at.FORKED, listed[index], node, 0, 0, 0)
-            if node < 0:
-                return node
+            node = checked(node_of(context, at.FORKED, listed[index], node, 0, 0, 0))
     return stack_of(context, node, 0)

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from guideway.automaton.jit.views import inner, lowest_bit
+from guideway.automaton.jit.views import checked, inner, lowest_bit
 from guideway.automaton.kernels import layout as at
 from guideway.automaton.kernels.intern import node_of, stack_of
 from guideway.automaton.kernels.layout import CellRow, Context, Lalr, Node, Production, Scanner
@@ -151,8 +151,8 @@ def _pushed(context: Context, table: int, stack: int, state: int, margin: int) -
     if margin < 0:
         margin = top_of(context, stack).c
     below = top_of(context, stack).d
-    node = node_of(context, at.LALR_STATE, table, state, margin, below, 0)
-    return stack_of(context, node, stack) if node >= 0 else node
+    node = checked(node_of(context, at.LALR_STATE, table, state, margin, below, 0))
+    return stack_of(context, node, stack)
 
 
 @inner
@@ -163,9 +163,7 @@ def shifted(context: Context, table: int, stack: int, terminal: int, margin: int
         return NO_STACK
     pushed, made = context.lalr_work, context.lalr_rest
     for index in range(context.lalr_depth):
-        made = _pushed(context, table, made, pushed[index], -1)
-        if made < 0:
-            return made
+        made = checked(_pushed(context, table, made, pushed[index], -1))
     return _pushed(context, table, made, action - 1, margin)
 
 
@@ -277,8 +275,7 @@ def _fits(context: Context, table: int, stack: int, lines: int, columns: int, la
     found = stack_after_line(context, table, stack, lines, columns)
     if found <= 0 or not last:
         return found
-    behind = lines_after_line(context, lines, columns)
-    return may_end(context, table, found, behind) if behind >= 0 else behind
+    return may_end(context, table, found, checked(lines_after_line(context, lines, columns)))
 
 
 @inner
@@ -313,9 +310,7 @@ def ways_after(context: Context, table: int, states: int, lines: int) -> int:
 @inner
 def first_bytes_after(context: Context, table: int, states: int, lines: int) -> int:
     """`Lalr.reached` after any byte that may begin one of the ways, or a code."""
-    start = ways_after(context, table, states, lines)
-    if start < 0:
-        return start
+    start = checked(ways_after(context, table, states, lines))
     inside = 1 if context.nodes[lines].a > 0 and lines != 0 else 0
     begun = context.edges[start - 2 + inside]
     return begun if begun >= 0 else _asked(context, table, states, lines)
@@ -323,16 +318,14 @@ def first_bytes_after(context: Context, table: int, states: int, lines: int) -> 
 
 @inner
 def _asked(context: Context, table: int, states: int, lines: int) -> int:
-    scan = scan_of(context, table, states, lines)
-    context.want = scan if scan >= 0 else context.want
-    return at.NEED_SCANNER if scan >= 0 else scan
+    context.want = checked(scan_of(context, table, states, lines))
+    return at.NEED_SCANNER
 
 
 @inner
 def put_on_free(context: Context, stack: int, above: int, free: int) -> int:
     """A stack with `free` below its topmost `above` nodes."""
-    made = stack_of(context, free, 0)
-    return put_on(context, stack, above, made) if made >= 0 else made
+    return put_on(context, stack, above, checked(stack_of(context, free, 0)))
 
 
 @inner
@@ -342,7 +335,5 @@ def put_on(context: Context, stack: int, above: int, made: int) -> int:
         place = stack
         for _ in range(left - 1):
             place = context.stacks[place] & 0xFFFFFFFF
-        made = stack_of(context, (context.stacks[place] >> 32), made)
-        if made < 0:
-            return made
+        made = checked(stack_of(context, (context.stacks[place] >> 32), made))
     return made

@@ -1,6 +1,6 @@
 """Lark's contextual lexer on the stacks of its parser: closures, and steps by one byte."""
 
-from guideway.automaton.jit.views import inner, once
+from guideway.automaton.jit.views import checked, inner, once
 from guideway.automaton.kernels import layout as at
 from guideway.automaton.kernels.intern import node_of, stack_of, step_place
 from guideway.automaton.kernels.lalr import (
@@ -11,6 +11,7 @@ from guideway.automaton.kernels.lalr import (
     lines_after_line,
     lines_taken,
     may_end,
+    put_on,
     scan_of,
     scanner_of,
     shifted,
@@ -20,7 +21,7 @@ from guideway.automaton.kernels.lalr import (
 from guideway.automaton.kernels.layout import Context, Way
 from guideway.automaton.kernels.liveness import verdict_of
 from guideway.automaton.kernels.shared_closures import found, found_alive, push
-from guideway.automaton.kernels.state_masks import is_expanded, is_lead
+from guideway.automaton.kernels.state_masks import expand_state, is_lead
 
 
 @inner
@@ -51,14 +52,11 @@ def push_lexer(context: Context, macro: int, table: int, lines: int, stack: int)
             reads = True
             continue
         node = node_on_states(context, node, lines)
-        made = stack_on_states(context, taken, lines, stack) if node >= 0 else node
-        code = push(context, bare_node(context, node), made) if made >= 0 else made
-        if code < 0:
-            return code
+        made = checked(stack_on_states(context, taken, lines, stack) if node >= 0 else node)
+        checked(push(context, bare_node(context, node), made))
     if not reads:
         return at.OK
-    lexer = node_of(context, at.LEXER, macro, table, lines, 0, 0)
-    return push(context, lexer, stack) if lexer >= 0 else lexer
+    return push(context, checked(node_of(context, at.LEXER, macro, table, lines, 0, 0)), stack)
 
 
 @inner
@@ -92,21 +90,14 @@ def node_on_states(context: Context, node: int, lines: int) -> int:
 
 @inner
 def stack_on_states(context: Context, taken: int, lines: int, stack: int) -> int:
-    """A stack of a macro state, which ends with LEXED, on the states."""
-    pairs, above, place = context.stacks, 0, taken
-    while place != 0:
-        place, above = pairs[place] & 0xFFFFFFFF, above + 1
-    for left in range(above, 0, -1):
-        place = taken
-        for _ in range(left - 1):
-            place = pairs[place] & 0xFFFFFFFF
-        node = pairs[place] >> 32
-        if left == above:
-            node = node_on_states(context, node, lines)
-        stack = stack_of(context, node, stack) if node >= 0 else node
-        if stack < 0:
-            return stack
-    return stack
+    """A stack of a macro state, which is empty or ends with LEXED, on the states."""
+    if taken == 0:
+        return stack
+    lowest, above = taken, 0
+    while context.stacks[lowest] & 0xFFFFFFFF != 0:
+        lowest, above = context.stacks[lowest] & 0xFFFFFFFF, above + 1
+    node = checked(node_on_states(context, context.stacks[lowest] >> 32, lines))
+    return put_on(context, taken, above, checked(stack_of(context, node, stack)))
 
 
 @once
@@ -135,15 +126,10 @@ def _place(context: Context, node: int, stack: int) -> int:
     below, state = stack, 0
     for index in range(start, start + 2 * count, 2):
         state = edges[index]
-        read = node_of(context, at.LALR_STATE, table, state, edges[index + 1], below, 0)
-        if read < 0:
-            return read
-        stack = stack_of(context, read, stack)
-        if stack < 0:
-            return stack
+        read = checked(node_of(context, at.LALR_STATE, table, state, edges[index + 1], below, 0))
+        stack = checked(stack_of(context, read, stack))
     if line == 0:
-        line = node_of(context, at.SCAN, table, state, lines, 1, 0)
-        return push(context, line, stack) if line >= 0 else line
+        return push(context, checked(node_of(context, at.SCAN, table, state, lines, 1, 0)), stack)
     return _push_on_took(context, line, table, lalr_of(context, table).newline, lines, stack)
 
 
@@ -151,11 +137,8 @@ def _place(context: Context, node: int, stack: int) -> int:
 def _push_on_took(
     context: Context, node: int, table: int, terminal: int, lines: int, stack: int
 ) -> int:
-    took = node_of(context, at.LEXED, table, terminal, lines, 0, 0)
-    if took < 0:
-        return took
-    stack = stack_of(context, took, stack)
-    return push(context, node, stack) if stack >= 0 else stack
+    took = checked(node_of(context, at.LEXED, table, terminal, lines, 0, 0))
+    return push(context, node, checked(stack_of(context, took, stack)))
 
 
 @inner
@@ -187,9 +170,7 @@ def _push_ways(context: Context, table: int, start: int, which: int, stack: int,
     lexed, sets = lexes(context, table, stack), 0
     if lexed > 0:
         sets = accepted(context, table, stack)
-    code = _lexer(context, table, start, which, sets, stack, lines) if lexed > 0 else lexed
-    if code < 0:
-        return code
+    checked(_lexer(context, table, start, which, sets, stack, lines) if lexed > 0 else lexed)
     for place in range(start, start + at.WAY_SIZE * ways, at.WAY_SIZE):
         way = Way.within(context.edges, place)
         # Ends of lines are read with the states.
@@ -197,9 +178,7 @@ def _push_ways(context: Context, table: int, start: int, which: int, stack: int,
             way.where == at.OUTSIDE and is_in_sets(context, sets, way.terminal)
         )
         if by_itself and way.where in (at.EVERYWHERE, where):
-            code = _push_on_took(context, way.node, table, way.terminal, lines, stack)
-            if code < 0:
-                return code
+            checked(_push_on_took(context, way.node, table, way.terminal, lines, stack))
     return at.OK
 
 
@@ -218,9 +197,7 @@ def _lexer(
 ) -> int:
     """Push the LEXER of the ways of terminals in SETS."""
     guards = context.guarding
-    key = node_of(context, at.LEXER_KEY, sets, start, which, guards, table) if sets >= 0 else sets
-    if key < 0:
-        return key
+    key = checked(node_of(context, at.LEXER_KEY, checked(sets), start, which, guards, table))
     macro = context.nodes[key].target - 1
     if macro < 0:
         context.want = key
@@ -242,11 +219,8 @@ def _took(context: Context, node: int, stack: int) -> int:
         stack = shifted(context, table, stack, terminal, -1)
         if stack <= 0:
             return stack
-        lines = lines_taken(context, table, lines, terminal)
-        if lines < 0:
-            return lines
-    scan = scan_of(context, table, stack, lines)
-    return push(context, scan, stack) if scan >= 0 else scan
+        lines = checked(lines_taken(context, table, lines, terminal))
+    return push(context, checked(scan_of(context, table, stack, lines)), stack)
 
 
 @inner
@@ -257,11 +231,8 @@ def _lined(context: Context, node: int, stack: int) -> int:
     stack = stack_after_line(context, table, stack, lines, columns)
     if stack <= 0:
         return stack
-    lines = lines_after_line(context, lines, columns)
-    if lines < 0:
-        return lines
-    scan = scan_of(context, table, stack, lines)
-    return push(context, scan, stack) if scan >= 0 else scan
+    lines = checked(lines_after_line(context, lines, columns))
+    return push(context, checked(scan_of(context, table, stack, lines)), stack)
 
 
 @once
@@ -269,13 +240,10 @@ def expand_line(context: Context, node: int, stack: int) -> int:
     """Keep a LINE that reads on; after a newline it may end, with a lookahead if needed."""
     state, columns = context.nodes[node].a, context.nodes[node].b
     following = context.nodes[node].c
-    if not is_expanded(context, state):
-        return at.NEED_LEX
+    checked(expand_state(context, state))
     flags = context.lexer_flags[state]
     if flags & at.GOES_ON:
-        code = found(context, node, stack)
-        if code < 0:
-            return code
+        checked(found(context, node, stack))
     if flags & at.ACCEPTS == 0 or columns < 0:
         return at.OK
     top = context.stacks[stack] >> 32
@@ -283,10 +251,7 @@ def expand_line(context: Context, node: int, stack: int) -> int:
     table, lines = context.nodes[top].a, context.nodes[top].c
     lined = node_of(context, at.AFTER_LINE, table, lines, columns, 0, 0)
     if lined < 0 or following == 0:
-        return push(context, lined, int(states)) if lined >= 0 else lined
-    under = stack_of(context, lined, int(states))
-    if under < 0:
-        return under
+        return push(context, checked(lined), int(states))
+    under = checked(stack_of(context, lined, int(states)))
     level = lalr_of(context, table).level
-    ahead = node_of(context, at.AHEAD, following, level, 0, 0, 0)
-    return push(context, ahead, under) if ahead >= 0 else ahead
+    return push(context, checked(node_of(context, at.AHEAD, following, level, 0, 0, 0)), under)

@@ -4,7 +4,7 @@ from typing import Final
 
 import numpy as np
 
-from guideway.automaton.jit.views import inner, lowest_bit
+from guideway.automaton.jit.views import checked, inner, lowest_bit
 from guideway.automaton.kernels import layout as at
 from guideway.automaton.kernels.intern import judgement_of, node_of
 from guideway.automaton.kernels.lalr import (
@@ -43,6 +43,12 @@ def verdict_of(context: Context, node: int, stack: int) -> int:
 
 
 @inner
+def _verdict_before(context: Context, node: int, stack: int, above: int, free: int) -> int:
+    """The verdict of a node on the topmost `above` nodes of a stack, and `free` below these."""
+    return verdict_of(context, node, checked(put_on_free(context, stack, above, free)))
+
+
+@inner
 def verdict_on_lalr(context: Context, node: int, stack: int) -> int:
     """The verdict of a configuration on LEXED, V_UNKNOWN if there is none, or a code.
 
@@ -69,8 +75,7 @@ def verdict_on_lalr(context: Context, node: int, stack: int) -> int:
     if free != at.V_UNKNOWN or nodes[core].kind == at.LINE:
         return free
     # The end of what is being read depends on nothing else.
-    reached = put_on_free(context, stack, above, lalr_of(context, table).reached)
-    verdict = verdict_of(context, node, reached) if reached > 0 else reached
+    verdict = _verdict_before(context, node, stack, above, lalr_of(context, table).reached)
     if verdict == at.V_ALIVE:
         verdict = _before_words(context, node, stack, above, took)
     if verdict == at.V_UNKNOWN:
@@ -91,11 +96,12 @@ def _taken_verdict(context: Context, node: int) -> int:
         return at.V_ALIVE
     took, guards = context.nodes[node].a, context.nodes[node].b
     table, word = context.nodes[took].a, context.nodes[took].d
-    behind = node_of(context, at.GUARDED, lalr_of(context, table).free, guards, 0, 0, 0)
-    verdict = verdict_of(context, behind, 0) if behind >= 0 else behind
+    free = lalr_of(context, table).free
+    behind = checked(node_of(context, at.GUARDED, free, guards, 0, 0, 0))
+    verdict = verdict_of(context, behind, 0)
     if verdict in (at.V_DEAD, at.V_DOUBT) and word != 0:
-        behind = node_of(context, at.GUARDED, word, guards, 0, 0, 0)
-        verdict = verdict_of(context, behind, 0) if behind >= 0 else behind
+        behind = checked(node_of(context, at.GUARDED, word, guards, 0, 0, 0))
+        verdict = verdict_of(context, behind, 0)
     return at.V_PER_STACK if verdict in (at.V_DEAD, at.V_DOUBT) else verdict
 
 
@@ -109,12 +115,10 @@ def _lexed_verdict(context: Context, node: int, stack: int, above: int, took: in
             free = lalr.free if kind == 0 else lalr.line
         if free == 0 or (kind == 2 and context.nodes[took].e == 0):
             continue
-        judged = put_on_free(context, stack, above, free)
-        verdict = verdict_of(context, node, judged) if judged > 0 else judged
+        verdict = _verdict_before(context, node, stack, above, free)
         if verdict not in (at.V_DEAD, at.V_DOUBT):
             return verdict
-    reached = put_on_free(context, stack, above, lalr.reached)
-    verdict = verdict_of(context, node, reached) if reached > 0 else reached
+    verdict = _verdict_before(context, node, stack, above, lalr.reached)
     return at.V_PER_STACK if verdict in (at.V_ALIVE, at.V_DOUBT) else verdict
 
 
@@ -125,12 +129,12 @@ def _at_the_end(context: Context, node: int, stack: int, above: int, took: int) 
     behind, lines = stack_after(context, took, states), lines_after(context, took)
     if behind <= 0 or lines < 0:
         return min(lines, behind) if behind < 0 or lines < 0 else at.V_DEAD
-    more = put_on_free(context, stack, above, lalr_of(context, table).more)
-    verdict = verdict_of(context, node, more) if more > 0 else more
+    verdict = _verdict_before(context, node, stack, above, lalr_of(context, table).more)
     if verdict not in (at.V_DEAD, at.V_DOUBT) and verdict >= 0:
-        begun = first_bytes_after(context, table, behind, lines)  # rarely needed
-        more = put_on_free(context, stack, above, begun) if begun > at.DEAD else begun
-        verdict = verdict_of(context, node, more) if more > 0 else at.V_DEAD if more == 0 else more
+        begun = checked(first_bytes_after(context, table, behind, lines))  # rarely needed
+        verdict = at.V_DEAD
+        if begun != at.DEAD:
+            verdict = _verdict_before(context, node, stack, above, begun)
     if verdict != at.V_DEAD:
         return verdict if verdict < 0 else at.V_UNKNOWN
     return _if_it_ends(context, node, stack, above, table, behind, lines)
@@ -144,8 +148,8 @@ def _if_it_ends(
     ends = may_end(context, table, states, lines)
     if ends <= 0:
         return ends if ends < 0 else at.V_DEAD
-    last = put_on(context, stack, above, top_of(context, states).d)
-    return verdict_of(context, node, last) if last >= 0 else last
+    last = checked(put_on(context, stack, above, top_of(context, states).d))
+    return verdict_of(context, node, last)
 
 
 @inner
@@ -161,17 +165,13 @@ def _free_verdict(context: Context, node: int, stack: int, above: int, took: int
     core = nodes[node].a if nodes[node].kind == at.GUARDED else node
     if nodes[core].kind == at.LINE:
         return _line_freely(context, node, core, took, place)
-    judged = put_on_free(context, stack, above, free)
-    verdict = verdict_of(context, node, judged) if judged > 0 else judged
+    verdict = _verdict_before(context, node, stack, above, free)
     line = lalr_of(context, nodes[took].a).line
     if verdict in (at.V_DEAD, at.V_DOUBT) and line != 0:
         # A comment reads over any space.
-        may = _line_may_follow(context, took, place)
-        if may < 0:
-            return may
+        may = checked(_line_may_follow(context, took, place))
         if may == 1:
-            judged = put_on_free(context, stack, above, line)
-            verdict = verdict_of(context, node, judged) if judged > 0 else judged
+            verdict = _verdict_before(context, node, stack, above, line)
     return at.V_UNKNOWN if verdict in (at.V_DEAD, at.V_DOUBT) else verdict
 
 
@@ -185,20 +185,15 @@ def _before_words(context: Context, node: int, stack: int, above: int, took: int
     behind, lines = stack_after(context, took, states), lines_after(context, took)
     if behind < 0 or lines < 0:
         return min(behind, lines)
-    start = ways_after(context, table, behind, lines)
-    if start < 0:
-        return start
+    start = checked(ways_after(context, table, behind, lines))
     ways = scanner_of(context, table, top_of(context, behind).b).count
     for place in range(start, start + at.WAY_SIZE * ways, at.WAY_SIZE):
         way = Way.within(context.edges, place)
         if way.word == 0:
             continue
-        each = node_of(context, at.LEXED, table, way.terminal, lines, 0, 0)
-        if each < 0:
-            return each
+        each = checked(node_of(context, at.LEXED, table, way.terminal, lines, 0, 0))
         if may_take(context, each, behind):
-            judged = put_on_free(context, stack, above, way.word)
-            verdict = verdict_of(context, node, judged) if judged > 0 else judged
+            verdict = _verdict_before(context, node, stack, above, way.word)
             if verdict not in (at.V_DEAD, at.V_DOUBT):
                 return verdict
     verdict = _if_it_ends(context, node, stack, above, table, behind, lines)
@@ -275,9 +270,7 @@ def place_of(context: Context, node: int, stack: int) -> int:
     while True:
         while nodes[node].kind == at.LITERAL:
             node = nodes[node].c
-        settled = _is_settled(context, node)
-        if settled < 0:
-            return settled
+        settled = checked(_is_settled(context, node))
         if nodes[node].kind == at.LEXER:
             return SURE
         if settled == 0:
@@ -337,9 +330,7 @@ def judge_found(context: Context) -> int:
         if verdict == at.V_DOUBT:
             context.doubtful |= 1
         if verdict == at.V_PER_STACK:
-            alone = node_of(context, at.PER_STACK, config >> 32, 0, 0, 0, 0)
-            if alone < 0:
-                return alone
+            alone = checked(node_of(context, at.PER_STACK, config >> 32, 0, 0, 0, 0))
             found[index], verdict = (alone << 32) | (config & 0xFFFFFFFF), at.V_ALIVE
         marks[index] = verdict
     return at.OK if context.asked_count == 0 else ASKING

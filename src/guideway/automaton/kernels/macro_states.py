@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from guideway.automaton.jit.views import Words, inner, once
+from guideway.automaton.jit.views import Words, checked, inner, once
 from guideway.automaton.kernels import layout as at
 from guideway.automaton.kernels.closure import add_leads, close, step_config
 from guideway.automaton.kernels.intern import (
@@ -86,9 +86,7 @@ def search(context: Context, root: int, most: int) -> int:
         _append(context, root, 0)
     while context.judge_at != 0:
         place = context.judge_at
-        code = _look_at(context, place, root)
-        if code < 0:
-            return code
+        code = checked(_look_at(context, place, root))
         if code == _ALIVE:
             while place != 0:
                 verdicts[place].value = at.V_ALIVE
@@ -188,8 +186,8 @@ def _read_on(context: Context, place: int) -> int:
     stack = context.places[place] & 0xFFFFFFFF
     if not _is_guarded(context, place):
         begin(context)
-        code = close(context, node, stack)
-        return _note(context, place) if code == at.OK else code
+        checked(close(context, node, stack))
+        return _note(context, place)
     if context.judge_byte == 0 and context.nodes[context.nodes[node].a].kind == at.KEY:
         code = _closed_key(context, node, stack)
         if code != at.OK:
@@ -209,11 +207,9 @@ def _over_bytes(context: Context, node: int, stack: int, place: int) -> int:
             continue
         context.judge_byte = byte if place != 0 else context.judge_byte
         begin(context)
-        code = step_config(context, node, stack, byte)
-        if code == at.OK:
-            code = _note(context, place)
-        if code != at.OK:
-            return code
+        checked(step_config(context, node, stack, byte))
+        if checked(_note(context, place)) == _ALIVE:
+            return _ALIVE
     return at.OK
 
 
@@ -225,9 +221,8 @@ def _closed_key(context: Context, node: int, stack: int) -> int:
     before that byte for each of 50,000 tokens: 50 s a mask.
     """
     begin(context)
-    code = step_config(context, node, stack, at.QUOTE_BYTE)
-    if code == at.OK:
-        code = _note(context, 0)
+    checked(step_config(context, node, stack, at.QUOTE_BYTE))
+    code = _note(context, 0)
     if code != at.OK or context.found == 0:
         return code
     behind = context.work.configs[0]
@@ -261,14 +256,10 @@ def _note(context: Context, parent: int) -> int:
         return _ALIVE
     if context.doubtful != 0:
         context.judge_doubt = 1
-    code = replace_entries(context) if context.entries != 0 else at.OK
-    if code < 0:
-        return code
+    checked(replace_entries(context) if context.entries != 0 else at.OK)
     found, verdicts = context.work.configs, context.verdicts
     for index in range(context.found):
-        place = place_of(context, found[index] >> 32, found[index] & 0xFFFFFFFF)
-        if place < 0:
-            return place
+        place = checked(place_of(context, found[index] >> 32, found[index] & 0xFFFFFFFF))
         if place == SURE or verdicts[place].value == at.V_ALIVE:
             return _ALIVE
         fresh = verdicts[place].value != at.V_DEAD and verdicts[place].search != context.judge_turn
@@ -345,8 +336,7 @@ def step(context: Context, macro: int, byte: int) -> int:
     place = step_place(context, key)
     if context.steps[place].key == key:
         return context.steps[place].macro
-    after = _step_anew(context, macro, byte)
-    return remember_step(context, key, after) if after >= 0 else after
+    return remember_step(context, key, checked(_step_anew(context, macro, byte)))
 
 
 @once
@@ -363,9 +353,7 @@ def _step_anew(context: Context, macro: int, byte: int) -> int:
     """As `step` without the memo, as walks inline the look-up; makes missing lexers at once."""
     after = _step_all(context, macro, byte)
     while after in (at.NEED_STEP, at.NEED_LEXER):
-        code = learn_lexer(context, after)
-        if code < 0:
-            return code
+        checked(learn_lexer(context, after))
         after = _step_all(context, macro, byte)
     return after
 
@@ -375,12 +363,8 @@ def learn_lexer(context: Context, code: int) -> int:
     if code == at.NEED_LEXER:
         return _make_lexer(context, context.want)
     macro, byte = context.want, context.want_below
-    after = _step_all(context, macro, byte)
-    return (
-        min(remember_step(context, ((macro << 9) | byte) + 1, after), at.OK)
-        if after >= 0
-        else after
-    )
+    after = checked(_step_all(context, macro, byte))
+    return min(remember_step(context, ((macro << 9) | byte) + 1, after), at.OK)
 
 
 @once
@@ -404,13 +388,9 @@ def _make_lexer(context: Context, node: int) -> int:
             )
         else:
             took = node_of(context, at.LEXED, table, terminal, 0, 0, 0)
-        stack = stack_of(context, took, 0) if took >= 0 else took
-        if stack < 0:
-            return stack
+        stack = checked(stack_of(context, checked(took), 0))
         context.guarding = guards
-        code = close(context, way.node, stack)
-        if code < 0:
-            return code
+        checked(close(context, way.node, stack))
     macro = finish(context)
     if macro >= 0:
         context.nodes[node].target = macro + 1
@@ -441,9 +421,7 @@ def _step_all(context: Context, macro: int, byte: int) -> int:
     begin(context)
     first = macros[macro].first
     for index in range(first, first + macros[macro].count):
-        code = step_config(context, configs[index] >> 32, configs[index] & 0xFFFFFFFF, byte)
-        if code < 0:
-            return code
+        checked(step_config(context, configs[index] >> 32, configs[index] & 0xFFFFFFFF, byte))
     return finish(context)
 
 
@@ -453,9 +431,7 @@ def read_each(context: Context, macro: int, tokens: Words, count: int, codes: Wo
     for place in range(count):
         if codes[place] != 0:
             continue
-        code = read_one(context, macro, int(tokens[place]))
-        if code < 0:
-            return code
+        code = checked(read_one(context, macro, int(tokens[place])))
         codes[place] = np.uint32(code)
     return at.OK
 
@@ -470,9 +446,7 @@ def read_one(context: Context, macro: int, token: int) -> int:
         before, byte = macro, bytes_[place]
         macro = step(context, before, byte)
         if context.marks != 0 and macro > 0:
-            read = text_of(context, read, byte)
-            if read < 0:
-                return read
+            read = checked(text_of(context, read, byte))
             if context.macros[macro].unsure >= at.MARKED:
                 macro = step_with(context, before, byte, read)
         if macro <= 0:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from guideway.automaton.jit.views import inner, once
+from guideway.automaton.jit.views import checked, inner, once
 from guideway.automaton.kernels import layout as at
 from guideway.automaton.kernels.intern import add_hash, extras_of, full, mixed, node_of, text_of
 from guideway.automaton.kernels.layout import Context, Name
@@ -102,9 +102,7 @@ def _set_ordered(context: Context, thing: int, position: int) -> None:
 
 @inner
 def first_frame(context: Context, thing: int) -> int:
-    code = _clear_bits(context, thing)
-    if code < 0:
-        return code
+    checked(_clear_bits(context, thing))
     missing = 0
     count = context.objects[thing].name_count
     for rank in range(count):
@@ -129,9 +127,7 @@ def frame_after_name(context: Context, frame: int, rank: int) -> int:
     thing = context.frames[frame].thing
     if context.objects[thing].bare != 0:
         return frame
-    code = _clear_bits(context, thing)
-    if code < 0:
-        return code
+    checked(_clear_bits(context, thing))
     position = 0
     if context.objects[thing].ordered != 0:
         position = name_of(context, thing, rank).index + 1
@@ -159,14 +155,12 @@ def _with_extra(context: Context, extras: int, text: int) -> int:
     rest, smaller = extras, 0
     while rest != 0 and context.extras[rest] >> 32 < text:
         rest, smaller = context.extras[rest] & 0xFFFFFFFF, smaller + 1
-    made = extras_of(context, text, rest)
+    made = checked(extras_of(context, text, rest))
     for left in range(smaller, 0, -1):
-        if made < 0:
-            return made
         rest = extras
         for _ in range(left - 1):
             rest = context.extras[rest] & 0xFFFFFFFF
-        made = extras_of(context, context.extras[rest] >> 32, made)
+        made = checked(extras_of(context, context.extras[rest] >> 32, made))
     return made
 
 
@@ -180,9 +174,7 @@ def frame_after_other(context: Context, frame: int, text: int) -> int:
         extras = _with_extra(context, extras, text)
     if extras < 0:
         return extras
-    code = _clear_bits(context, thing)
-    if code < 0:
-        return code
+    checked(_clear_bits(context, thing))
     position = 0
     if context.objects[thing].ordered != 0:
         position = context.objects[thing].name_count
@@ -194,9 +186,7 @@ def frame_after_other(context: Context, frame: int, text: int) -> int:
 @inner
 def frame_of_class(context: Context, frame: int, thing: int) -> int:
     """The frame before a key of a class, whose object is `thing`."""
-    code = _clear_bits(context, thing)
-    if code < 0:
-        return code
+    checked(_clear_bits(context, thing))
     return _frame_of(context, thing, frame, context.frames[frame].extras, 0)
 
 

@@ -2,11 +2,11 @@
 
 from typing import Final
 
-from guideway.automaton.jit.views import inner
+from guideway.automaton.jit.views import checked, inner
 from guideway.automaton.kernels import layout as at
 from guideway.automaton.kernels.intern import fork, full, node_of, sort, stack_of
 from guideway.automaton.kernels.layout import Context
-from guideway.automaton.kernels.state_masks import is_expanded
+from guideway.automaton.kernels.state_masks import expand_state
 
 GONE: Final = -64  # a guard has failed
 
@@ -24,14 +24,12 @@ def with_guard(context: Context, guards: int, state: int, level: int) -> int:
         rest, before = context.nodes[rest].c, before + 1
     if rest != 0 and context.nodes[rest].a == state and context.nodes[rest].b == level:
         return guards
-    made = node_of(context, at.GUARD, state, level, rest, 0, 0)
+    made = checked(node_of(context, at.GUARD, state, level, rest, 0, 0))
     for left in range(before, 0, -1):
-        if made < 0:
-            return made
-        one = guards
+        one = context.nodes[guards]
         for _ in range(left - 1):
-            one = context.nodes[one].c
-        made = node_of(context, at.GUARD, context.nodes[one].a, context.nodes[one].b, made, 0, 0)
+            one = context.nodes[one.c]
+        made = checked(node_of(context, at.GUARD, one.a, one.b, made, 0, 0))
     return made
 
 
@@ -48,8 +46,7 @@ def guards_after(context: Context, guards: int, byte: int) -> int:
     nodes, rows, after = context.nodes, context.transitions, 0
     while guards != 0 and after >= 0:
         state = nodes[guards].a
-        if not is_expanded(context, state):
-            return at.NEED_LEX
+        checked(expand_state(context, state))
         following = rows[state].after[byte]
         if following < 0:
             return GONE
@@ -67,10 +64,10 @@ def guards_ended(context: Context, guards: int, level: int) -> int:
         state, own = nodes[guards].a, nodes[guards].b
         if level >= 0 and own != level:
             kept = with_guard(context, kept, state, own)
-        elif not is_expanded(context, state):
-            return at.NEED_LEX
-        elif flags[state] & at.ACCEPTS == 0:
-            return GONE
+        else:
+            checked(expand_state(context, state))
+            if flags[state] & at.ACCEPTS == 0:
+                return GONE
         guards = nodes[guards].c
     return kept
 
@@ -93,9 +90,7 @@ def push(context: Context, node: int, stack: int) -> int:
     if context.todo >= context.work.room or context.work.used >= context.work.room:
         return full(context, at.WORK)
     if context.guarding != 0:
-        node = under_guards(context, node)
-        if node < 0:
-            return node
+        node = checked(under_guards(context, node))
     context.work.configs[context.work.room + context.todo] = (node << 32) | stack
     context.todo += 1
     return at.OK
@@ -107,9 +102,7 @@ def found(context: Context, node: int, stack: int) -> int:
     if context.found >= context.work.room:
         return full(context, at.WORK)
     if context.guarding != 0:
-        node = under_guards(context, node)
-        if node < 0:
-            return node
+        node = checked(under_guards(context, node))
     context.work.configs[context.found] = (node << 32) | stack
     context.work.verdicts[context.found] = at.V_UNKNOWN
     context.found += 1
@@ -118,10 +111,9 @@ def found(context: Context, node: int, stack: int) -> int:
 
 @inner
 def found_alive(context: Context, node: int, stack: int) -> int:
-    code = found(context, node, stack)
-    if code == at.OK:
-        context.work.verdicts[context.found - 1] = at.V_ALIVE
-    return code
+    checked(found(context, node, stack))
+    context.work.verdicts[context.found - 1] = at.V_ALIVE
+    return at.OK
 
 
 MANY: Final = 256  # configurations from which a closure shares entries
@@ -141,27 +133,21 @@ def is_shared(context: Context, node: int) -> bool:
 @inner
 def enter(context: Context, node: int, target: int, stack: int) -> int:
     """Push the expansion of a node on its entry; push its stack too if it is nullable."""
-    entry = node_of(context, at.ENTRY, node, 0, context.guarding, 0, 0)
-    shared = stack_of(context, entry, 0) if entry >= 0 else entry
-    if shared < 0:
-        return shared
+    entry = checked(node_of(context, at.ENTRY, node, 0, context.guarding, 0, 0))
+    shared = checked(stack_of(context, entry, 0))
     if context.entries == context.work.room:
         return full(context, at.WORK)
     context.work.entered[context.entries] = (entry << 32) | stack
     context.entries += 1
-    code = push(context, target, shared)
-    if code == at.OK and context.nodes[node].b & at.NULLABLE != 0:
-        code = push(context, at.NIL, stack)
-    return code
+    checked(push(context, target, shared))
+    return push(context, at.NIL, stack) if context.nodes[node].b & at.NULLABLE != 0 else at.OK
 
 
 @inner
 def push_under(context: Context, node: int, rest: int, stack: int) -> int:
     """Push the configuration `node`, then `rest`, on a stack."""
     if rest != at.NIL:
-        stack = _stack_on(context, rest, stack)
-        if stack < 0:
-            return stack
+        stack = checked(_stack_on(context, rest, stack))
     return push(context, node, stack)
 
 
@@ -171,8 +157,7 @@ def _stack_on(context: Context, node: int, stack: int) -> int:
     if context.entries != 0 and stack != 0:
         below = context.stacks[stack] >> 32
         if context.nodes[below].kind == at.ENTRY:
-            entry = node_of(context, at.ENTRY, node, below, 0, 0, 0)
-            return stack_of(context, entry, 0) if entry >= 0 else entry
+            return stack_of(context, checked(node_of(context, at.ENTRY, node, below, 0, 0, 0)), 0)
     return stack_of(context, node, stack)
 
 
@@ -182,8 +167,7 @@ def leave_entry(context: Context, entry: int) -> int:
     below = context.nodes[entry].b
     if below == 0:
         return at.OK
-    stack = stack_of(context, below, 0)
-    return push(context, context.nodes[entry].a, stack) if stack >= 0 else stack
+    return push(context, context.nodes[entry].a, checked(stack_of(context, below, 0)))
 
 
 @inner
@@ -196,14 +180,10 @@ def replace_entries(context: Context) -> int:
         context.nodes[listed[index] >> 32].target = 0
     index = 0
     while index < count:
-        code = _settle(context, listed[index] >> 32, count)
-        if code < 0:
-            return code
+        checked(_settle(context, listed[index] >> 32, count))
         index = _end_of_entry(context, index, count)
     for index in range(context.found):
-        stack = _replaced(context, found[index] & 0xFFFFFFFF)
-        if stack < 0:
-            return stack
+        stack = checked(_replaced(context, found[index] & 0xFFFFFFFF))
         found[index] = (found[index] >> 32 << 32) | stack
     context.entries = 0
     return at.OK
@@ -262,9 +242,7 @@ def _settle(context: Context, entry: int, count: int) -> int:
                     return full(context, at.WORK)
                 listed[way], listed[way + 1] = below, _first(context, below, count)
         else:
-            stack = _fork_of(context, _first(context, entry, count), place)
-            if stack < 0:
-                return stack
+            stack = checked(_fork_of(context, _first(context, entry, count), place))
             targets[entry].target = stack + 1
             way -= 2
     return at.OK
@@ -279,9 +257,7 @@ def _fork_of(context: Context, first: int, last: int) -> int:
     if begin + last - first > context.work.room:
         return full(context, at.WORK)
     for index in range(first, last):
-        stack = _replaced(context, listed[index] & 0xFFFFFFFF)
-        if stack < 0:
-            return stack
+        stack = checked(_replaced(context, listed[index] & 0xFFFFFFFF))
         found[begin + index - first] = stack
     return fork(context, begin, begin + last - first)
 

@@ -4,7 +4,7 @@ from typing import Final
 
 import numpy as np
 
-from guideway.automaton.jit.views import Ints, Sets, WholeInts, exists, inner, once
+from guideway.automaton.jit.views import Ints, Sets, WholeInts, checked, exists, inner, once
 from guideway.automaton.kernels import layout as at
 from guideway.automaton.kernels.layout import Context
 from guideway.automaton.kernels.lexer_states import expand_wanted
@@ -23,12 +23,12 @@ ALL: Final = 4  # they include all non-ASCII characters
 
 
 @inner
-def is_expanded(context: Context, state: int) -> bool:
-    """Return True if a state has its row; expands it if allowed, else sets `want`."""
+def expand_state(context: Context, state: int) -> int:
+    """Make the row of a state, if it has none and that is allowed; else NEED_LEX with `want`."""
     if context.lexer_flags[state] & at.EXPANDED:
-        return True
+        return at.OK
     context.want = state
-    return exists(context.regexes) and expand_wanted(context)
+    return at.OK if exists(context.regexes) and expand_wanted(context) else at.NEED_LEX
 
 
 @inner
@@ -40,17 +40,16 @@ def all_else_loop(loops: int) -> int:
 @inner
 def find_loops(context: Context, state: int) -> int:
     rows, loops = context.transitions, context.loops
-    if not is_expanded(context, state):
-        return at.NEED_LEX
+    checked(expand_state(context, state))
     loops[state].words[0] = loops[state].words[1] = np.uint64(0)
     for byte in range(0x80):
         if rows[state].after[byte] == state:
             loops[state].words[byte >> 6] |= np.uint64(1) << np.uint64(byte & 63)
     flags = _KNOWN
     for spaced in range(2):
-        code = _all_lead_back(context, state, spaced != 0) if spaced == 0 or flags != _KNOWN else 0
-        if code < 0:
-            return code
+        code = checked(
+            _all_lead_back(context, state, spaced != 0) if spaced == 0 or flags != _KNOWN else 0
+        )
         flags |= 0 if code == 0 else ALL if spaced else ALL_ELSE
     context.loop_flags[state] = flags
     return 0
@@ -146,8 +145,7 @@ def _is_within(context: Context, place: int) -> int:
     """Return 1 for a state that is alive and does not accept, else 0."""
     if place <= 0:
         return 0
-    if not is_expanded(context, place):
-        return at.NEED_LEX
+    checked(expand_state(context, place))
     return 0 if context.lexer_flags[place] & at.ACCEPTS else 1
 
 
@@ -155,8 +153,8 @@ def _is_within(context: Context, place: int) -> int:
 def leaves(context: Context, state: int, between: int) -> int:
     """Return 1 if a byte that begins no character leads on, else 0."""
     first, outside = context.lexer_leads, np.uint64(0)
-    if not is_expanded(context, state) or not is_expanded(context, between):
-        return at.NEED_LEX
+    checked(expand_state(context, state))
+    checked(expand_state(context, between))
     for word in range(4):
         outside |= first[state].words[word] & ~first[between].words[word]
     return 1 if outside != 0 else 0
@@ -242,9 +240,7 @@ def leads_back(context: Context, node: int, state: int) -> int:
     if context.trie_ends[node] - node < SMALL:
         return 0
     if context.loop_flags[state] == 0:
-        code = find_loops(context, state)
-        if code < 0:
-            return code
+        checked(find_loops(context, state))
     holds, part = context.subtree_bytes, context.subtree_flags[node]
     if (
         holds[node].words[0] & ~context.loops[state].words[0] != 0

@@ -4,7 +4,7 @@ from typing import Final
 
 import numpy as np
 
-from guideway.automaton.jit.views import Words, inner, once
+from guideway.automaton.jit.views import Words, checked, inner, once
 from guideway.automaton.kernels import layout as at
 from guideway.automaton.kernels.bounds import alive, know_length
 from guideway.automaton.kernels.closure import close, leads_of_found, value_follows
@@ -197,9 +197,7 @@ def _has_room(context: Context, depth: int, node: int) -> int:
             return LEFT
     if context.last_state != (state << 32) | within:
         pair = pair_of(context, state, within)
-        code = know_length(context, pair, between, at.SINGLE) if pair > 0 else pair
-        if code < 0:
-            return code
+        checked(know_length(context, pair, between, at.SINGLE) if pair > 0 else pair)
         context.last_state = (state << 32) | within
         context.last_fewest = lengths[pair].fewest[at.SINGLE] - 1
         context.last_steady = lengths[pair].steady[at.SINGLE]
@@ -270,16 +268,12 @@ def queue_found(context: Context, below: int) -> int:
     """Put the closure's configurations on the list."""
     if not has_below(context, below):
         return at.OK
-    code = settle_found(context)
-    if code < 0:
-        return code
+    checked(settle_found(context))
     if context.doubtful != 0:
         note_unsure(context, below + 1, context.trie_ends[below])
     found = context.work.configs
     for index in range(context.found):
-        code = put(context, below, found[index])
-        if code < 0:
-            return code
+        checked(put(context, below, found[index]))
     return at.OK
 
 
@@ -289,8 +283,8 @@ def queue_closure(context: Context, below: int, node: int, stack: int) -> int:
     if not has_below(context, below):
         return at.OK
     begin(context)
-    code = close(context, node, stack)
-    return queue_found(context, below) if code == at.OK else code
+    checked(close(context, node, stack))
+    return queue_found(context, below)
 
 
 @inner
@@ -330,9 +324,7 @@ def queue_counted_exits(context: Context, first: int, last: int, low: int, high:
     for place in range(first, last):
         items = exits[place].items
         if items >= low and (high < 0 or items <= high):
-            code = queue_found(context, exits[place].root)
-            if code < 0:
-                return code
+            checked(queue_found(context, exits[place].root))
     return at.OK
 
 
@@ -355,8 +347,8 @@ def doubtful_after(context: Context, node: int, stack: int) -> int:
     """Return 1 if it is in doubt whether anything follows a node (an enum is used up), else 0."""
     begin(context)
     behind = context.nodes[node].c if context.nodes[node].kind == at.LITERAL else at.NIL
-    code = close(context, behind, stack)
-    return context.doubtful if code == at.OK else code
+    checked(close(context, behind, stack))
+    return context.doubtful
 
 
 _CLOSED: Final = 0  # only declared names may come
@@ -403,14 +395,10 @@ def walk_keys(context: Context, row: Words, below: int, node: int, stack: int) -
         byte = bytes_[start]
         _load(context, depth)
         if byte == at.QUOTE_BYTE and context.key.escape == 0:
-            code = _end_name(context, row, frame, stack, start, how)
-            if code < 0:
-                return code
+            checked(_end_name(context, row, frame, stack, start, how))
             start = ends[start]
             continue
-        alive = key_step(context, frame, byte, texts)
-        if alive < 0:
-            return alive
+        alive = checked(key_step(context, frame, byte, texts))
         if alive == IN_DOUBT:
             clear_tokens(context, row, start, ends[start])
             note_unsure(context, start, ends[start])
@@ -476,5 +464,5 @@ def _value(
     if not has_below(context, place):
         return at.OK
     begin(context)
-    code = value_follows(context, thing, value, frame, stack)
-    return queue_found(context, place) if code == at.OK else code
+    checked(value_follows(context, thing, value, frame, stack))
+    return queue_found(context, place)
