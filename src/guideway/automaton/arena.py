@@ -269,12 +269,6 @@ class Arena:
         """Store whether a node can be read without leaving a guard on the stack."""
         self._array("nodes.rows")["settled"][node] = 1 if settled else 2
 
-    def judged(self, node: int, stack: int) -> int:
-        """Index of a place, a pair of a node and a stack."""
-        from guideway.automaton.kernels.entry import judgement_of
-
-        return self._built(judgement_of, node, stack)
-
     def place(self, place: int) -> tuple[int, int]:
         return divmod(self.number("places.rows", place), 1 << 32)
 
@@ -297,9 +291,6 @@ class Arena:
         """Whether a macro state accepts, and whether it is unsure."""
         _, _, accepts, unsure, *_ = self.row("macros.rows", macro)
         return bool(accepts), bool(unsure)
-
-    def stacks(self, macro: int) -> list[int]:
-        return [stack for _, stack in self.configurations(macro)]
 
     def configurations(self, macro: int) -> list[tuple[int, int]]:
         """Nodes of a macro state, each with the stack below it."""

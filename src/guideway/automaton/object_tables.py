@@ -72,7 +72,9 @@ class Marks:
     def _is_within(self, macro: int) -> bool:
         found = self._within.get(macro)
         if found is None:
-            found = self._within[macro] = self._finds(self._arena.stacks(macro))
+            found = self._within[macro] = self._finds(
+                [stack for _, stack in self._arena.configurations(macro)]
+            )
         return found
 
     def _finds(self, todo: list[int]) -> bool:

@@ -21,7 +21,6 @@ from guideway.automaton.kernels import layout as at
 from guideway.automaton.kernels.closure import close
 from guideway.automaton.kernels.fill import fill, learn
 from guideway.automaton.kernels.intern import (
-    judgement_of,
     node_of,
     rehash_macros,
     rehash_nodes,
@@ -153,7 +152,7 @@ def lexemes(
 
 _kernels = Kernels(
     holding=(
-        *(run, node_of, text_of, judgement_of, first_frame, build_keys, remember_state_mask),
+        *(run, node_of, text_of, first_frame, build_keys, remember_state_mask),
         *(rehash_nodes, rehash_macros, rehash_frames, rehash_pairs, rehash_steps),
     ),
     letting=(state_mask, draw_state_mask, survey_parts, merge, count_rows, stack_rows, lexemes),
