@@ -115,7 +115,7 @@ SPELLINGS = st.one_of(
     st.none(),
     st.text("ab\0ÿ", max_size=5).map(lambda text: text.encode("latin-1")),
     st.binary(max_size=4),
-    # Long ones that agree in many bytes, NULs among them: around the eight of a chunk.
+    # Long ones that agree in many bytes, NULs among them.
     st.tuples(st.integers(0, 18), st.sampled_from([b"", b"\0", b"a", b"a\0"])).map(
         lambda pair: bytes(pair[0]) + pair[1]
     ),
