@@ -1,4 +1,4 @@
-"""Objects that are read member by member, against a formula."""
+"""Objects that are read member by member, by the derivative of a formula."""
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator
@@ -231,7 +231,7 @@ class MembersTemplate:
         self._unfolded = BoundedCache[Hashable, Expr](_REMEMBERED)
 
     def independent(self) -> IndependentMembers | None:
-        """Its members, if none says anything of another."""
+        """Its members, if they are independent of each other."""
         return independent_members(self._said, self._keys, self._keysets, self._value)
 
     def start(self) -> Expr:
@@ -239,14 +239,14 @@ class MembersTemplate:
         return call(self, Rest(-1, frozenset(), self._said))
 
     def unfold(self, argument: Hashable, look: Look) -> Expr:
-        """What may follow."""
+        """The expression after a value or a key."""
         if isinstance(argument, Rest) and not self.is_known(argument):
             return self._doubtful(argument, look)
         found, read = self._unfolded.get(argument), cast("Rest | Member", argument)
         return self._unfolded.keep(argument, self._unfold(read)) if found is None else found
 
     def resume(self, argument: Hashable, captured: bytes | None) -> Expr:
-        """What follows an undeclared key and its closing quote."""
+        """The expression after an undeclared key and its closing quote."""
         member = cast("Member", argument)
         return self._behind_key(self._known(member, captured), member.key)
 
@@ -255,11 +255,11 @@ class MembersTemplate:
         return self._unfold(cast("Member", argument))
 
     def remembers(self, argument: Hashable) -> bool:
-        """Whether all keys that came are known."""
+        """Return True if all used keys are known."""
         return UNKNOWN not in cast("Rest | Member", argument).extras
 
     def depends(self, argument: Hashable) -> bool:
-        """Whether something may ask for keys of the class of the key that was read."""
+        """Return True if an atom may ask for keys of the class of the key that was read."""
         asked = self._asked_classes
         return argument.key in asked if isinstance(argument, Member) else bool(asked)
 
@@ -269,7 +269,7 @@ class MembersTemplate:
         return frozenset(key for key in classes if any(asks(a, self._keys[key]) for a in listed))
 
     def lives(self, argument: Hashable, look: Look) -> bool | None:
-        """Whether the rest can be completed."""
+        """Return True if the rest can be completed; None if that is not known yet."""
         if isinstance(argument, Member):
             return self._lives_behind_key(argument.rest, argument.key, look)
         return self._can_end(cast("Rest", argument), look)
@@ -277,14 +277,14 @@ class MembersTemplate:
     def lives_after(
         self, argument: Hashable, look: Look, captured: Callable[[], bytes | None]
     ) -> bool | None:
-        """The same behind an undeclared key; where keys run out it matters which."""
+        """`lives` after an undeclared key, which matters where keys run out."""
         member = cast("Member", argument)
         if not self.depends(member) or self._texts.endless(member.key, look.spellable):
             return self._lives_behind_key(member.rest, member.key, look)
         return self._lives_behind_key(self._known(member, captured()), member.key, look)
 
     def parts(self, argument: Hashable) -> Iterator[Expr]:
-        """What is said of members, each on its own; what is said together comes later."""
+        """The values of single formulas about members; conjunctions are lowered later."""
         rest = cast("Rest", argument)
         listed = atoms(rest.said)
         tests: defaultdict[str | None, set[Formula]] = defaultdict(set)
@@ -353,7 +353,7 @@ class MembersTemplate:
         return alt(self.style.spelling.choose(declared), self.other(rest))
 
     def is_known(self, rest: Rest) -> bool:
-        """Whether it is known which keys may come."""
+        """Return True if it is known which keys may come."""
         return not (UNKNOWN in rest.extras and self._limited)
 
     def end(self, rest: Rest) -> Expr:
@@ -396,7 +396,7 @@ class MembersTemplate:
         return [key for key in range(self._count) if not place >> key & 1]
 
     def behind(self, place: int, key: int) -> int:
-        """The place behind a member."""
+        """The place after a member."""
         place = max(place, 0)
         if self.style.ordered:
             return key + 1 if key < self._count else self._count
@@ -405,19 +405,19 @@ class MembersTemplate:
     # Progress
 
     def may_close(self, said: Formula) -> bool:
-        """Whether the object may end here."""
+        """Return True if the object may end here."""
         if len(self._closing) > _MOST_KNOWN:
             self._closing = {}
         return holds(said, holds_at_end, self._closing)
 
     def after(self, said: Formula, key: int) -> Pairs:
-        """What a member of this key has to satisfy, and the rest after it."""
+        """The values of a member of this key, by the formula for the rest."""
         return self._progress[key].pairs(said)
 
     # Lives
 
     def names_of(self, rest: Rest, look: Look) -> list[int]:
-        """The names behind which the rest can be completed."""
+        """The names after which the rest can be completed."""
         return [key for key in self.free(rest.place) if self._lives_behind_key(rest, key, look)]
 
     def _lives_behind_key(self, rest: Rest, key: int, look: Look) -> bool | None:
