@@ -1,8 +1,8 @@
 """vLLM in an environment of its own, for `requests`: `PYTHON vllm_process.py FOLDER`.
 
-It needs vLLM only. A line of standard input is a list of requests in JSON: `prompt`, `kind` ("json"
-or "regex"), `source`, and arguments of `SamplingParams`. The answer is a line with the number of
-tokens and the processor seconds. The first answer, "ready", comes when the weights are loaded.
+It needs vLLM only. A line of standard input is a list of requests in JSON: `prompt`, `pattern` (a
+regex), and arguments of `SamplingParams`. The answer is a line with the number of tokens and the
+processor seconds. The first answer, "ready", comes when the weights are loaded.
 """
 
 import json
@@ -33,7 +33,7 @@ def main(folder: str) -> None:
         asked = json.loads(line)
         params = [
             SamplingParams(
-                structured_outputs=StructuredOutputsParams(**{each["kind"]: each["source"]}),
+                structured_outputs=StructuredOutputsParams(regex=each["pattern"]),
                 **each["arguments"],
             )
             for each in asked

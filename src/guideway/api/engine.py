@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 Value = TypeVar("Value")
 COMPILERS: Final = 2  # threads
 EXPRESSIONS: Final = 64  # whose requests share forwards
+PAGED: Final = 4  # models with a paged cache, before those that are not used are freed
 BATCHED: Final = frozenset({"cpu"})  # where paged attention compares all rows with one another
 
 
@@ -460,6 +461,10 @@ class Engine:
             return self._batches
         key = tuple(models)
         if key not in self._paged:
+            if len(self._paged) >= PAGED:
+                used = {id(each) for _, each in self._running.values()}
+                kept = self._paged.items()
+                self._paged = {own: each for own, each in kept if each and id(each[1]) in used}
             self._paged[key] = None
             with contextlib.suppress(UnsupportedError):
                 pages = TransformersPages(wrapped, rows=self.max_batch)

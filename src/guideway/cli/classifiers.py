@@ -27,7 +27,7 @@ def read_classifier(file: str) -> "ClassifierTerm":
         ModelError, LimitError: a value of it is wrong.
     """
     import guideway
-    from guideway.models.classifiers import load_classifier
+    from guideway.models.load import load_classifier
 
     try:
         read: object = json.loads(Path(file).read_text(encoding="utf-8"))

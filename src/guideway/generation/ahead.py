@@ -30,16 +30,18 @@ class Ahead:
         self._late = set[Sequence]()
         self._working = set[Future[None]]()
 
-    def late(self, rows: Rows[Sequence], speculation: Speculation | None) -> list[int]:
+    def late(self, rows: Rows[Sequence], speculation: Speculation | None = None) -> list[int]:
         """Prepare rows; the places of those that are late."""
         new = [row for row in rows if row.position is not None and row not in self._late]
         left, until = deque(new), time.monotonic() + PATIENCE
         self._late.update(new)
-        while not self._late.isdisjoint(new) and (rest := until - time.monotonic()) > 0:
+        while True:
             if left:
                 self._working.add(self._pool.submit(self._prepare, left, speculation))
-            done = wait(self._working, min(LONG, rest), FIRST_COMPLETED).done
-            self._working -= done
+            rest = until - time.monotonic()
+            if self._late.isdisjoint(new) or rest <= 0:
+                break
+            self._working -= wait(self._working, min(LONG, rest), FIRST_COMPLETED).done
         return [place for place, row in enumerate(rows) if row in self._late]
 
     def wait(self) -> None:

@@ -54,14 +54,9 @@ class _Reader:
         lengths = [len(self._read[number]) for number in texts]
         self._crop([length - same for length, same in zip(lengths, common, strict=True)])
         new = [text[same:] for text, same in zip(texts.values(), common, strict=True)]
-        longest = max(map(len, new))
-        padded = [[*row, *row[-1:] * (longest - len(row))] for row in new]
-        self._read = {number: list[int]() for number in texts}
-        logits = self.extend(padded)
-        self._crop([longest - len(row) for row in new])
+        self._cache, logits = ensemble.append(self.cache, new)
         self._read = dict(texts)
-        last = [len(row) - 1 for row in new]
-        return {leaf: row[range(len(new)), last] for leaf, row in logits.items()}
+        return logits
 
     def extend(self, tokens: list[list[int]]) -> Logits:
         """Logits after each of more tokens."""

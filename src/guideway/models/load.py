@@ -2,7 +2,7 @@
 
 Names are the built-in model "smollm2-135m", a folder with a transformers checkpoint, a llama.cpp
 file "….gguf", or a hub id "owner/model" (the local cache, then the hub). transformers runs all of
-them, llama.cpp the files.
+them, llama.cpp the files. `load_classifier` loads a sequence classifier.
 """
 
 import contextlib
@@ -209,6 +209,25 @@ def _read(name: str, model: dict[str, Any], tokenizer: dict[str, Any]) -> tuple[
         some = ", ".join(missing[:5])
         raise ModelError(f"{name} lacks {len(missing)} weights, {some} among them")
     return module, read
+
+
+def load_classifier(name: str) -> tuple[Any, Any]:
+    """The model and the tokenizer of a folder or of a hub id; weights are .safetensors only.
+
+    Raises:
+        ModelError: there is no such classifier, or it cannot be read.
+    """
+    from transformers.models.auto.modeling_auto import AutoModelForSequenceClassification
+    from transformers.models.auto.tokenization_auto import AutoTokenizer
+
+    tokenizers: Any = AutoTokenizer
+    models: Any = AutoModelForSequenceClassification
+    try:
+        tokenizer = tokenizers.from_pretrained(name, trust_remote_code=False)
+        model = models.from_pretrained(name, use_safetensors=True, trust_remote_code=False)
+    except (OSError, ValueError) as error:
+        raise ModelError(f"the classifier {name} cannot be loaded: {error}") from error
+    return model.eval(), tokenizer
 
 
 @contextlib.contextmanager

@@ -423,6 +423,14 @@ class Ensemble:
         models = (each.model for each in self.backbones)
         return all(isinstance(each, CroppingModel) and each.crops for each in models)
 
+    def append(
+        self, cache: EnsembleCache, tokens: Sequence[Sequence[int]]
+    ) -> tuple[EnsembleCache, Logits]:
+        """`extend` by texts of different lengths, of one context; the logits after each of them."""
+        model = cast("CroppingModel[Any]", self.main.model)
+        own, logits = model.append(cache.caches[0], tokens, self.main.exits)
+        return replace(cache, caches=(own,)), self.main.split(logits, len(tokens))
+
     def concat(self, caches: Sequence[EnsembleCache]) -> EnsembleCache:
         """A cache with the rows of all of these; the models must crop."""
         counts = [cache.rows for cache in caches]

@@ -101,9 +101,7 @@ class PrefixCache:
         if len(tokens) < LEAST or model.nbytes(cache) > self._most * rows:
             return
         cache = model.select(cache, [row])
-        if (size := model.nbytes(cache)) > self._most:
-            return
-        ids, version = np.array(tokens, np.int64), model.version()
+        ids, version, size = np.array(tokens, np.int64), model.version(), model.nbytes(cache)
         with self._lock:
             for number, text in [*self._texts.items()]:
                 same = text.model() is model and text.adapter is adapter
