@@ -15,6 +15,7 @@ import guideway as gw
 import small_models
 from guideway.api.engine import EngineStats
 from guideway.api.model import Model
+from guideway.constraint.compiled import CompiledConstraint
 from guideway.generation.row.cursor import Held
 from guideway.generation.speculation import Speculation
 from guideway.models.fake import FakeModel
@@ -219,6 +220,37 @@ def test_a_late_mask_holds_its_own_row_only(
         assert held.result(60).text == "abcd"
         again = engine.submit("a", gw.Regex("abcd"), speculate="off")
         assert again.result(60).text == "abcd"
+
+
+@pytest.mark.parametrize("model", [BASE, FAKE], ids=str)
+def test_a_token_beyond_the_budget_holds_its_own_row_only(
+    monkeypatch: pytest.MonkeyPatch, model: Model
+):
+    """The mask of what still fits takes as long as the test wants."""
+    go, begun, mask = threading.Event(), threading.Event(), CompiledConstraint.mask_without
+
+    def late(self: CompiledConstraint, *given: Any) -> Any:
+        begun.set()
+        assert go.wait(60)
+        return mask(self, *given)
+
+    others = [("x", gw.Regex("[ab]{4,9}"), {"max_new_tokens": 20}), *REQUESTS[1:2]]
+    wanted = [model.generate(prompt, source, **more) for prompt, source, more in others]
+    monkeypatch.setattr(CompiledConstraint, "mask_without", late)
+    a = model.vocabulary.tokens.index(b"a")
+    settings: dict[str, Any] = {"logit_bias": {a: 1e4}, "max_new_tokens": 5, "speculate": "off"}
+    with gw.Engine(model) as engine:
+        held = engine.submit("x", gw.Regex("a*bbb"), **settings)
+        assert begun.wait(60)
+        futures = [engine.submit(prompt, source, **more) for prompt, source, more in others]
+        for future, want in zip(futures, wanted, strict=True):
+            same(future.result(60), want)
+        assert not held.done()
+        go.set()
+        found = held.result(60)
+    monkeypatch.undo()
+    same(found, model.generate("x", gw.Regex("a*bbb"), **settings))
+    assert (found.finish_reason, found.shortened) == ("length", True)
 
 
 def test_a_late_row_can_be_cancelled(monkeypatch: pytest.MonkeyPatch):

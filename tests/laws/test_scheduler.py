@@ -16,6 +16,7 @@ from fake_pages import FakePages
 from guideway.api.model import Model
 from guideway.api.speculate import speculation
 from guideway.errors import ModelError
+from guideway.generation import scheduling, step
 from guideway.generation.ensemble.ensemble import Ensemble
 from guideway.generation.limits import checked
 from guideway.generation.loop import generate
@@ -24,7 +25,9 @@ from guideway.generation.row.request import Completion, Request
 from guideway.generation.row.sequence import Sequence
 from guideway.generation.scheduling import Batches, Scheduler
 from guideway.generation.speculation import Rates, Speculation
+from guideway.generation.step import Batch, drawn_step, held_step
 from guideway.models.fake import FakeModel
+from guideway.models.pages import NO_DRAFT, Draft
 from guideway.models.transformers_paged import TransformersPages
 from guideway.sampling.settings import Sampling
 
@@ -163,6 +166,39 @@ def bare(done: Completion) -> Completion:
 def test_a_row_gets_the_tokens_that_it_gets_alone(
     name: str, speculate: Any, monkeypatch: pytest.MonkeyPatch
 ):
+    run_beside_others(name, speculate, monkeypatch)
+
+
+@pytest.mark.parametrize(
+    ("name", "speculate"),
+    [
+        (name, drafts)
+        for name in EVERY
+        if name.startswith("batches")
+        for drafts in ("off", DRAFTS[name])
+    ],
+    ids=str,
+)
+def test_a_row_whose_next_mask_is_late_after_a_refused_token_draws_in_a_later_step(
+    name: str, speculate: Any, monkeypatch: pytest.MonkeyPatch
+):
+    waited = list[Sequence]()
+
+    def late(rows: list[Sequence]) -> list[int]:
+        waited.extend(rows)
+        return [*range(len(rows))]
+
+    for each in (held_step, drawn_step):
+
+        def run(whole: Any, batch: Any, _: Any, each: Any = each) -> Any:
+            return each(whole, batch, late)
+
+        monkeypatch.setattr(scheduling, each.__name__, run)
+    run_beside_others(name, speculate, monkeypatch)
+    assert waited
+
+
+def run_beside_others(name: str, speculate: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def longest(self: Speculation, rows: int, odds: list[Any], drafting: float = 0) -> int:
         return min(5, max(map(len, odds)))
 
@@ -304,3 +340,24 @@ def test_an_expression_that_is_gone_is_not_kept():
     del whole
     gc.collect()
     assert gone() is None
+
+
+def test_rows_that_still_draw_come_in_the_order_of_their_batch(monkeypatch: pytest.MonkeyPatch):
+    """The second row waits at the first token, the first row at the second."""
+    whole, rows = ensemble(FAKE), [row(FAKE, 1), row(FAKE, 3)]
+    batch = Batch.of(rows, whole.device)
+    cache, logits = whole.prefill([each.request.prompts for each in rows])
+    columns = {leaf: each[:, None].repeat(1, 2, 1) for leaf, each in logits.items()}
+
+    def take(_: Any, __: Any, ___: Any, batch: Batch, places: list[int], *____: Any) -> list[int]:
+        if len(places) == 1:
+            return [0]
+        batch.rows[0].tokens.append(7)
+        return [1]
+
+    monkeypatch.setattr(step, "take", take)
+    drafts = [Draft((7,), (("forced", 0),)), NO_DRAFT]
+    assert step.verified(whole, batch, cache, columns, {}, drafts, step.on_time)[1:] == (
+        [1, 0],
+        [0, 1],
+    )

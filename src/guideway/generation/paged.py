@@ -18,7 +18,7 @@ from guideway.generation.ensemble.ensemble import NO_SUMS, Backbone, Ensemble, E
 from guideway.generation.row.request import Event
 from guideway.generation.row.sequence import Sequence
 from guideway.generation.speculation import Speculation
-from guideway.generation.step import Batch, verified
+from guideway.generation.step import Batch, on_time, verified
 from guideway.models.pages import NO_DRAFT, Draft, Due, Pages, Tokens
 
 
@@ -144,7 +144,7 @@ class PagedRows:
         }
         batch = Batch.of(rows, ensemble.device)
         cache = EnsembleCache((), len(rows), NO_SUMS, NO_SUMS)
-        events, accepted = verified(ensemble, batch, cache, logits, NO_SUMS, drafts)
+        events, accepted, _ = verified(ensemble, batch, cache, logits, NO_SUMS, drafts, on_time)
         for row, draft, right in zip(rows, drafts, accepted, strict=True):
             row.count(len(draft.tokens), right)
         if speculation is not None:

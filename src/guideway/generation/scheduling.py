@@ -14,7 +14,7 @@ from guideway.generation.ensemble.ensemble import Ensemble
 from guideway.generation.row.request import Event
 from guideway.generation.row.sequence import Sequence
 from guideway.generation.speculation import Speculation
-from guideway.generation.step import Batch, rest, step
+from guideway.generation.step import Batch, drawn_step, held_step, rest
 
 PART: Final = 256  # tokens of a prompt that a forward reads beside other rows
 
@@ -105,9 +105,10 @@ class Batches:
         """Run each batch once; an error of a forward fails the rows of its batch."""
         events, running = list[Event](), list[tuple[Ensemble, Batch]]()
         for ensemble, batch in self._ready():
-            self.forwards += 1
+            self.forwards += batch.logits is None
+            run = held_step if batch.logits is None else drawn_step
             try:
-                taken, after = step(ensemble, batch)
+                taken, after, waiting = run(ensemble, batch, self._ahead.late)
             except GuidewayError as error:
                 for row in batch.rows:
                     row.fail(error)
@@ -116,6 +117,8 @@ class Batches:
             events += taken
             if after.rows:
                 running.append((ensemble, after))
+            if waiting.rows:
+                self._held.append((ensemble, waiting))
         self._running = _joined(running)
         if self._held and not events:
             self._ahead.wait()
@@ -133,7 +136,8 @@ class Batches:
                 self._joining[ensemble, speculation] = [row for row in rows if row not in begun]
         ready, self._held = list[tuple[Ensemble, Batch]](), list[tuple[Ensemble, Batch]]()
         for ensemble, batch in batches:
-            late = self._ahead.late(batch.rows, batch.speculation if batch.cache else None)
+            reads = batch.cache is not None and batch.logits is None
+            late = self._ahead.late(batch.rows, batch.speculation if reads else None)
             places = [place for place in range(len(batch.rows)) if place not in late]
             if late:
                 self._held.append((ensemble, rest(ensemble, batch, late)))

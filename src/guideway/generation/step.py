@@ -3,7 +3,7 @@
 from collections import abc
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import final
+from typing import TypeAlias, final
 
 import torch
 from torch import Tensor
@@ -20,19 +20,31 @@ from guideway.logits.expr import Leaf
 from guideway.logits.mask import unpack, upload
 from guideway.models.pages import NO_DRAFT, Draft
 
+Late: TypeAlias = abc.Callable[[list[Sequence]], list[int]]
+"""Prepares rows; gives the places of those that are late."""
+Verified: TypeAlias = tuple[list[Event], list[int], list[int]]
+"""Events, the number of drafted tokens that were right in each row, the places of late rows."""
+
+
+def on_time(rows: list[Sequence]) -> list[int]:
+    """No row is late: it is waited for."""
+    return []
+
 
 @final
 @dataclass(frozen=True, slots=True)
 class Batch:
     """The rows that go on, their settings, and the models' cache of all tokens but the last.
 
-    `cache` is None before the first step; `speculation` is None to read no drafts.
+    `cache` is None before the first step; `speculation` is None to read no drafts. With `logits`,
+    the cache has the last token too, and the next one is drawn from them without a forward.
     """
 
     rows: tuple[Sequence, ...]
     plan: Plan
     cache: EnsembleCache | None = None
     speculation: Speculation | None = None
+    logits: Logits | None = None
 
     @classmethod
     def of(
@@ -46,11 +58,34 @@ class Batch:
         return cls(rows, plan_of(rows, device), speculation=speculation)
 
 
+Stepped: TypeAlias = tuple[list[Event], Batch, Batch]
+"""Events, the rows that go on, and those whose next token is not drawn yet."""
+
+
 def step(ensemble: Ensemble, batch: Batch) -> tuple[list[Event], Batch]:
     """One forward: a token more in every row, and more where a draft was right.
 
     Returns an event for each token, and the batch of the rows that go on; a row may fail.
     """
+    events, after, _ = held_step(ensemble, batch, on_time)
+    return events, after
+
+
+def drawn_step(ensemble: Ensemble, batch: Batch, late: Late) -> Stepped:
+    """Draw for rows that a step left, from its logits."""
+    if batch.cache is None or batch.logits is None:
+        raise RuntimeError("there are no logits")
+    before, drafts = [len(row.tokens) for row in batch.rows], [NO_DRAFT] * len(batch.rows)
+    logits = {leaf: row[:, None] for leaf, row in batch.logits.items()}
+    sums = {leaf: each[:, None] for leaf, each in batch.cache.sums.items()}
+    found = verified(ensemble, batch, batch.cache, logits, sums, drafts, late)
+    if batch.speculation is not None:
+        batch.speculation.judge(batch.rows, drafts, found[1], None)
+    return _parted(ensemble, batch, logits, found, before)
+
+
+def held_step(ensemble: Ensemble, batch: Batch, late: Late) -> Stepped:
+    """`step`, and the batch of the rows whose next token is not drawn yet."""
     rows, before = batch.rows, [len(row.tokens) for row in batch.rows]
     drafts, states = [NO_DRAFT] * len(rows), States()
     if batch.speculation is not None and batch.cache is not None:
@@ -60,7 +95,8 @@ def step(ensemble: Ensemble, batch: Batch) -> tuple[list[Event], Batch]:
     if batch.speculation is not None and ensemble.device.type != "cpu":
         torch.accelerator.synchronize()  # the draw would wait for the forward anyway
     seconds = seconds_of(ensemble.device) - began
-    events, accepted = verified(ensemble, batch, cache, logits, sums, drafts)
+    found = verified(ensemble, batch, cache, logits, sums, drafts, late)
+    _, accepted, _ = found
     for row, known in zip(rows, cache.known, strict=False):  # after the prompts only
         row.cached = known
     for row, draft, right in zip(rows, drafts, accepted, strict=True):
@@ -69,12 +105,26 @@ def step(ensemble: Ensemble, batch: Batch) -> tuple[list[Event], Batch]:
         known = None if batch.cache is None else seconds  # a prompt is longer than a draft
         batch.speculation.judge(rows, drafts, accepted, known, states)
     cache = _accepted(ensemble, cache, logits, sums, accepted)
+    return _parted(ensemble, replace(batch, cache=cache), logits, found, before)
+
+
+def _parted(
+    ensemble: Ensemble, batch: Batch, logits: Logits, found: Verified, before: list[int]
+) -> Stepped:
+    """The rows that go on, and those that still draw; what those that ended have read is kept."""
+    (events, accepted, left), rows = found, batch.rows
     ended = {place for place, row in enumerate(rows) if row.finish_reason is not None}
-    for place in ended:
-        read = rows[place].tokens[: before[place] + accepted[place]]
-        ensemble.keep(cache, place, rows[place].request.prompts, read)
-    kept = [place for place in range(len(rows)) if place not in ended]
-    return events, rest(ensemble, replace(batch, cache=cache), kept)
+    if batch.cache is not None:
+        for place in ended:
+            read = rows[place].tokens[: before[place] + accepted[place]]
+            ensemble.keep(batch.cache, place, rows[place].request.prompts, read)
+    kept = [place for place in range(len(rows)) if place not in ended and place not in left]
+    after = rest(ensemble, replace(batch, logits=None), kept)
+    waiting, last = rest(ensemble, replace(batch, logits=None), left), [accepted[n] for n in left]
+    if left:
+        own = {leaf: row[left, last] for leaf, row in logits.items()}
+        waiting = replace(waiting, logits=own)
+    return events, after, waiting
 
 
 def _room(ensemble: Ensemble, rows: abc.Sequence[Sequence]) -> int:
@@ -90,13 +140,17 @@ def _room(ensemble: Ensemble, rows: abc.Sequence[Sequence]) -> int:
 def rest(ensemble: Ensemble, batch: Batch, kept: list[int]) -> Batch:
     """The batch of some rows of a batch."""
     if not kept:
-        return replace(batch, rows=(), cache=None)
+        return replace(batch, rows=(), cache=None, logits=None)
     if len(kept) == len(batch.rows):
         return batch
     rows = [batch.rows[place] for place in kept]
     fewer = Batch.of(rows, ensemble.device, batch.speculation)
-    cache = batch.cache
-    return replace(fewer, cache=None if cache is None else ensemble.select(cache, kept))
+    cache, logits = batch.cache, batch.logits
+    return replace(
+        fewer,
+        cache=None if cache is None else ensemble.select(cache, kept),
+        logits=logits and {leaf: row[kept] for leaf, row in logits.items()},
+    )
 
 
 def verified(
@@ -106,23 +160,28 @@ def verified(
     logits: Logits,
     sums: Mapping[Leaf, Tensor],
     drafts: list[Draft],
-) -> tuple[list[Event], list[int]]:
-    """Draw tokens as long as they are the drafted ones; how many were, in each row."""
+    late: Late,
+) -> Verified:
+    """Draw tokens as long as they are the drafted ones; how many were, in each row.
+
+    Rows that are `late`, after a token was refused, are returned too; they have no event.
+    """
     rows = batch.rows
-    events, accepted = list[Event](), [0] * len(rows)
+    events, accepted, left = list[Event](), [0] * len(rows), list[int]()
     going = list(range(len(rows)))
     for column in range(1 + max(len(draft.tokens) for draft in drafts)):
         here = replace(cache, sums={leaf: each[:, column] for leaf, each in sums.items()})
         here_logits = {leaf: row[:, column] for leaf, row in logits.items()}
         guesses = [each.tokens[column] if column < len(each.tokens) else None for each in drafts]
-        take(ensemble, here, here_logits, batch, going, guesses)
+        left += take(ensemble, here, here_logits, batch, going, guesses, late)
+        going = [place for place in going if place not in left]
         events += [rows[place].event() for place in going]
         going = [place for place in going if _right(rows[place], drafts[place], column)]
         for place in going:
             accepted[place] += 1
         if not going:
             break
-    return events, accepted
+    return events, accepted, sorted(left)  # in the order of the batch
 
 
 def take(
@@ -132,9 +191,13 @@ def take(
     batch: Batch,
     places: list[int],
     guesses: abc.Sequence[int | None] = (),
-) -> None:
-    """Draw a token for each of some rows, and append it; the trace compares it with `guesses`."""
-    rows, plan = batch.rows, batch.plan
+    late: Late = on_time,
+) -> list[int]:
+    """Draw a token for each of some rows, and append it; the trace compares it with `guesses`.
+
+    Returns the places of rows that got none: a limit refused it, and what else fits is `late`.
+    """
+    rows, plan, left = batch.rows, batch.plan, list[int]()
     places = [place for place in places if rows[place].attempt(rows[place].ready)]
     while places:  # more than once only where a limit refuses a token: it is drawn again
         going = [rows[place] for place in places]
@@ -149,7 +212,10 @@ def take(
         if recorder is not None:
             drafted = [guesses[n] if guesses else None for n in places]
             _note(recorder, drawn, going, {*fine} - {*refused}, drafted)
-        places = [places[n] for n in refused]
+        slow = {*late([going[n] for n in refused])} if refused else set[int]()
+        left += [places[n] for at, n in enumerate(refused) if at in slow]
+        places = [places[n] for at, n in enumerate(refused) if at not in slow]
+    return left
 
 
 def _right(row: Sequence, draft: Draft, column: int) -> bool:

@@ -126,6 +126,7 @@ class Held:
         self._count = self._refused = self.crowded = 0
         self._narrowed = False
         self._row: Row | None = None
+        self._unfitting: tuple[tuple[int, bool], ...] = ()  # refused since `_row`, by which mask
         self._joint = joint
         self._free: bool | None = None  # until someone asks
         self._chosen: tuple[int, ...] = ()
@@ -147,9 +148,18 @@ class Held:
         return self.accepts and not (self._constraint.mask(self._state) & ~self._ends).any()
 
     def row(self) -> Row:
-        """The tokens that may come next, packed."""
+        """The tokens that may come next, packed; slow after a token was refused for the budget."""
         if self._row is None:
             self._row = self._unended(self._constraint.mask(self._state))
+        refused, self._unfitting = self._unfitting, ()
+        for token, whole in refused:
+            left = self._most - self._count
+            if whole:
+                fitting = self._constraint.mask_within(self._state, left)
+            else:
+                fitting = self._constraint.mask_without(self._state, token, left)
+            narrow = self._row & fitting
+            self._row = narrow if narrow.any() else self._unended(fitting)
         return self._row
 
     def narrow(self) -> bool:
@@ -181,6 +191,7 @@ class Held:
         if not self.admits(token):
             return False
         self._state, self._row = self._constraint.advance(self._state, token), None
+        self._unfitting = ()
         self._taken = _after(self._taken, token)
         if self._free is not None:
             self._chosen = (*self._chosen, token) if self._free else self._chosen
@@ -210,16 +221,11 @@ class Held:
         The first `tries` times, `row` may keep others: finding all fitting tokens can be slow, and
         the next token drawn mostly fits.
         """
-        left = self._most - self._count
-        if self._constraint.fits(self._constraint.advance(self._state, token), left - 1):
+        after = self._constraint.advance(self._state, token)
+        if self._constraint.fits(after, self._most - self._count - 1):
             return True
         self.crowded += 1
-        if self.crowded <= tries:
-            fitting = self._constraint.mask_without(self._state, token, left)
-        else:
-            fitting = self._constraint.mask_within(self._state, left)
-        narrow = self.row() & fitting
-        self._row = narrow if narrow.any() else self._unended(fitting)
+        self._unfitting = (*self._unfitting, (token, self.crowded > tries))
         return False
 
     def matches(self, text: str) -> bool:
