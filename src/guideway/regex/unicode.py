@@ -159,7 +159,11 @@ def _caseless(items: tuple[ClassItem, ...], mode: Mode) -> CodePoints:
     known = [item for item in items if not isinstance(item, Shorthand) or item.name in _LETTER]
     pattern = f"[{''.join(map(_written, known))}]" if known else "(?!)"
     found = points(map(ord, re.findall(pattern, _cased_characters(), flags)))
-    others = (shorthand_points(item) for item in items if item not in known)
+    others = (
+        shorthand_points(item)
+        for item in items
+        if isinstance(item, Shorthand) and item.name not in _LETTER
+    )
     return union(difference(union(*map(_plain, known)), _cased()), found, *others)
 
 
