@@ -25,7 +25,7 @@ from guideway.automaton.kernels.layout import Name, Object
 from guideway.automaton.lexer_dfa import LexerDfa
 from guideway.automaton.token_tries import Row
 from guideway.json_schema.arrays import DifferentStrings, ItemsTemplate
-from guideway.json_schema.formula_derivative import ItemsRest
+from guideway.json_schema.formula_derivative import Rest as ItemsRest
 from guideway.json_schema.key_classes import Unnamed
 from guideway.json_schema.members import MembersTemplate
 from guideway.json_schema.objects import START, Member, ObjectTemplate, Rest
@@ -478,7 +478,7 @@ class MemberNodes:
     def _independent_members(self) -> int | None:
         """Node of the whole object if its members are independent, else None."""
         template, dfa = self._template, self._pda.dfa
-        found = template.independent() if self._readable else None
+        found = template.alone() if self._readable else None
         if found is None or not all(
             can_be_class(keys, dfa, template.style.ordered) for keys, _ in found.classes
         ):

@@ -8,14 +8,14 @@ from weakref import ref
 
 from guideway.json_schema.formula_derivative import (
     ItemJudge,
-    ItemsRest,
-    ItemSteps,
+    Rest,
     Step,
     Used,
+    Ways,
     among,
     beside,
-    by_uniqueness,
     pay,
+    told_apart,
 )
 from guideway.json_schema.formulas import (
     FALSE,
@@ -103,13 +103,11 @@ def different_strings(said: Formula, value: Callable[[Formula], Expr]) -> Differ
 class _Ahead:
     """A rest, and the condition on the value that repeats; None if it has not come."""
 
-    rest: ItemsRest
+    rest: Rest
     again: Formula | None = None
 
 
-def can_end(
-    ways: ItemSteps, start: ItemsRest, look: "Callable[[Expr], bool | None]"
-) -> bool | None:
+def can_end(ways: Ways, start: Rest, look: "Callable[[Expr], bool | None]") -> bool | None:
     """Return True if some items complete the array; None if that is not known yet."""
     stack: list[tuple[_Ahead, Formula | None]] = [(_Ahead(start), None)]
     seen: set[_Ahead] = set()
@@ -128,14 +126,14 @@ def can_end(
     return False
 
 
-def _following(ways: ItemSteps, ahead: _Ahead) -> list[tuple[_Ahead, Formula | None]]:
+def _following(ways: Ways, ahead: _Ahead) -> list[tuple[_Ahead, Formula | None]]:
     rest, found = ahead.rest, list[tuple[_Ahead, Formula | None]]()
     for step in ways.steps(rest):
-        plain = ItemsRest(step.position, frozenset(), step.said)
+        plain = Rest(step.position, frozenset(), step.said)
         if rest.twice is None:
             found.append((_Ahead(plain), step.value))
             continue
-        waiting = ItemsRest(step.position, rest.used, step.said, True)
+        waiting = Rest(step.position, rest.used, step.said, True)
         found.append((_Ahead(plain), among(step.value, rest.used)))
         if ahead.again is None:
             found.append((_Ahead(waiting, step.value), step.value))
@@ -145,7 +143,7 @@ def _following(ways: ItemSteps, ahead: _Ahead) -> list[tuple[_Ahead, Formula | N
     return found
 
 
-def repeatable(ways: ItemSteps, start: ItemsRest, look: "Callable[[Expr], bool | None]") -> Formula:
+def repeatable(ways: Ways, start: Rest, look: "Callable[[Expr], bool | None]") -> Formula:
     """The formula of values that may come and repeat from here on."""
     found: Formula = FALSE
     todo, seen = [start], {start}
@@ -154,9 +152,9 @@ def repeatable(ways: ItemSteps, start: ItemsRest, look: "Callable[[Expr], bool |
         for step in ways.steps(rest):
             if not look(ways.value(step.value)):
                 continue
-            if can_end(ways, ItemsRest(step.position, frozenset(), step.said), look):
+            if can_end(ways, Rest(step.position, frozenset(), step.said), look):
                 found = any_of(found, step.value)
-            behind = ItemsRest(step.position, rest.used, step.said, True)
+            behind = Rest(step.position, rest.used, step.said, True)
             if behind not in seen:
                 seen.add(behind)
                 todo.append(behind)
@@ -169,7 +167,7 @@ _TAKEN: Final = 80
 _SPELLED: Final = literal(bytes(range(256)))  # has a text only if every byte can be spelled
 
 
-def deal(ways: ItemSteps, start: ItemsRest, least: Least) -> "Dealt | None":
+def deal(ways: Ways, start: Rest, least: Least) -> "Dealt | None":
     """Distinct unused values for items that complete the array, None if there are none."""
     dealt = Dealt(ways, start.used, least)
     stack = [(start, iter(ways.steps(start)))]
@@ -189,7 +187,7 @@ def deal(ways: ItemSteps, start: ItemsRest, least: Least) -> "Dealt | None":
         tries += 1
         pay(tries)
         if dealt.add(step.value):
-            behind = ItemsRest(step.position, start.used, step.said, False)
+            behind = Rest(step.position, start.used, step.said, False)
             if hopeless and _asked(behind, dealt) in hopeless:
                 dealt.drop()
                 continue
@@ -198,7 +196,7 @@ def deal(ways: ItemSteps, start: ItemsRest, least: Least) -> "Dealt | None":
     return dealt
 
 
-def critical(ways: ItemSteps, start: ItemsRest, least: Least) -> frozenset[Exact] | None:
+def critical(ways: Ways, start: Rest, least: Least) -> frozenset[Exact] | None:
     """Values that the next item must leave to later ones; None if no completion is left."""
     dealt = deal(ways, start, least)
     if dealt is None:
@@ -206,13 +204,13 @@ def critical(ways: ItemSteps, start: ItemsRest, least: Least) -> frozenset[Exact
     found: set[Exact] = set()
     for value in dealt.scarce():
         if not dealt.can_do_without(value):
-            without = ItemsRest(start.position, start.used | {value}, start.said, False)
+            without = Rest(start.position, start.used | {value}, start.said, False)
             if deal(ways, without, least) is None:
                 found.add(value)
     return frozenset(found)
 
 
-def _asked(rest: ItemsRest, dealt: "Dealt") -> object:
+def _asked(rest: Rest, dealt: "Dealt") -> object:
     return rest.position, rest.said, frozenset(Counter(dealt.items).items())
 
 
@@ -225,7 +223,7 @@ class Dealt:
     `_is_endless`; without it, 1,000 items took 1.1 s in one mask.
     """
 
-    ways: ItemSteps
+    ways: Ways
     used: Used
     least: Least
     items: list[Formula] = field(default_factory=list[Formula])
@@ -324,18 +322,18 @@ class ItemsTemplate:
         self, said: Formula, value: Callable[[Formula], Expr], style: JsonStyle, judge: ItemJudge
     ) -> None:
         self._said, self._value, self.style = said, value, style
-        self._ways = ItemSteps(said, value, judge)
+        self._ways = Ways(said, value, judge)
         # Of the last caller, weakly: it would live as long as schemas share a template.
         self._unfolded: tuple[ref[Look] | None, dict[Hashable, Expr]] = None, {}
 
-    def different_strings(self, rest: ItemsRest) -> DifferentStrings | None:
+    def different_strings(self, rest: Rest) -> DifferentStrings | None:
         """The items, if the formula only asks for distinct strings."""
         whole = rest.position < 0 and rest.twice is False
         return different_strings(rest.said, self._value) if whole else None
 
     def start(self) -> Expr:
         none = frozenset[None]()
-        starts = (ItemsRest(-1, none, said, twice) for said, twice in by_uniqueness(self._said))
+        starts = (Rest(-1, none, said, twice) for said, twice in told_apart(self._said))
         return alt(*(call(self, rest) for rest in starts))
 
     def unfold(self, argument: Hashable, look: Look) -> Expr:
@@ -345,27 +343,27 @@ class ItemsTemplate:
             self._unfolded = ref(look), known
         found = known.get(argument)
         if found is None:
-            found = known[argument] = self._unfold(cast("ItemsRest", argument), look)
+            found = known[argument] = self._unfold(cast("Rest", argument), look)
         return found
 
     def resume(self, argument: Hashable, captured: bytes | None) -> Expr:
-        return call(self, _rest_after(cast("ItemsRest", argument), captured))
+        return call(self, _rest_after(cast("Rest", argument), captured))
 
     def resume_any(self, argument: Hashable) -> Expr:
-        rest = cast("ItemsRest", argument)
+        rest = cast("Rest", argument)
         return UNSURE if rest.twice else call(self, rest)
 
     def remembers(self, argument: Hashable) -> bool:
-        return UNKNOWN not in cast("ItemsRest", argument).used
+        return UNKNOWN not in cast("Rest", argument).used
 
     def depends(self, argument: Hashable) -> bool:
         del argument
         return True
 
     def lives(self, argument: Hashable, look: Look) -> bool | None:
-        return self._lives(cast("ItemsRest", argument), look)
+        return self._lives(cast("Rest", argument), look)
 
-    def _lives(self, rest: ItemsRest, look: Look) -> bool | None:
+    def _lives(self, rest: Rest, look: Look) -> bool | None:
         left = room(rest.position, "[]", spelled_among(look.spellable))
         if left is not None:
             return self._few(rest, left, look)
@@ -380,17 +378,17 @@ class ItemsTemplate:
     ) -> bool | None:
         if look.spellable == ALL_BYTES:
             return True
-        return self._lives(_rest_after(cast("ItemsRest", argument), captured()), look)
+        return self._lives(_rest_after(cast("Rest", argument), captured()), look)
 
     def parts(self, argument: Hashable) -> Iterator[Expr]:
-        rest = cast("ItemsRest", argument)
+        rest = cast("Rest", argument)
         for position in range(-1, self._ways.single):
-            steps = self._ways.steps(ItemsRest(position, frozenset(), rest.said))
+            steps = self._ways.steps(Rest(position, frozenset(), rest.said))
             yield from (self._value(step.value) for step in steps)
 
     def least(self, argument: Hashable, least: Least) -> bytes | None:
         """The shortest rest, or nearly so if earlier values matter."""
-        rest = cast("ItemsRest", argument)
+        rest = cast("Rest", argument)
         left = room(rest.position, "[]", writes(least))
         words = self._words(rest, least) if left is None else self._few_words(rest, left, least)
         if words is None:
@@ -403,9 +401,13 @@ class ItemsTemplate:
     def least_after(
         self, argument: Hashable, least: Least, captured: bytes | None = None
     ) -> bytes | None:
-        return self.least(_rest_after(cast("ItemsRest", argument), captured), least)
+        return self.least(_rest_after(cast("Rest", argument), captured), least)
 
-    def _unfold(self, rest: ItemsRest, look: Look) -> Expr:
+    def least_begun(self, argument: Hashable, least: Least, read: bytes) -> bytes | None:
+        del argument, least, read
+        return None
+
+    def _unfold(self, rest: Rest, look: Look) -> Expr:
         style = self.style
         close = literal("]") if self._ways.ends(rest) else EMPTY
         item = self._doubtful(rest, look) if UNKNOWN in rest.used else self._item(rest, look)
@@ -413,7 +415,7 @@ class ItemsTemplate:
             return concat(literal("["), alt(concat(style.opened, close), item))
         return alt(concat(style.edge, literal(","), item), concat(style.closing, close))
 
-    def _item(self, rest: ItemsRest, look: Look) -> Expr:
+    def _item(self, rest: Rest, look: Look) -> Expr:
         options: list[Expr] = []
         for value, behind in self._options(rest, look, look.word):
             item = concat(self.style.opened, self._value(value))
@@ -423,7 +425,7 @@ class ItemsTemplate:
                 options.append(capture(item, b"", self, behind))
         return alt(*options)
 
-    def _doubtful(self, rest: ItemsRest, look: Look) -> Expr:
+    def _doubtful(self, rest: Rest, look: Look) -> Expr:
         """An item after an unknown one: only prefixes of infinitely many values are sure."""
         steps, options = self._ways.steps(rest), list[Expr]()
         free = all(self._ways.may_close(step.said) for step in steps)  # it leaves later items free
@@ -445,12 +447,12 @@ class ItemsTemplate:
         return None
 
     def _options(
-        self, rest: ItemsRest, look: Callable[[Expr], bool | None], least: Least
-    ) -> Iterator[tuple[Formula, ItemsRest]]:
+        self, rest: Rest, look: Callable[[Expr], bool | None], least: Least
+    ) -> Iterator[tuple[Formula, Rest]]:
         """Conditions on the next item that lead to an end, and the rest after it."""
         for step in self._ways.steps(rest):
-            plain = ItemsRest(step.position, frozenset(), step.said)
-            behind = ItemsRest(step.position, rest.used, step.said, rest.twice)
+            plain = Rest(step.position, frozenset(), step.said)
+            behind = Rest(step.position, rest.used, step.said, rest.twice)
             if rest.twice is None:
                 yield step.value, plain
             elif rest.twice:
@@ -461,35 +463,35 @@ class ItemsTemplate:
                 if needed is not None:
                     yield beside(step.value, rest.used | needed), behind
 
-    def _new(self, step: Step, behind: ItemsRest, look: Callable[[Expr], bool | None]) -> Formula:
+    def _new(self, step: Step, behind: Rest, look: Callable[[Expr], bool | None]) -> Formula:
         """A new value; one that can be repeated, if no other value will be."""
         new = beside(step.value, behind.used)
         if can_end(self._ways, behind, look):
             return new
         return all_of(new, repeatable(self._ways, behind, look))
 
-    def _few(self, rest: ItemsRest, left: int, look: Look) -> bool | None:
+    def _few(self, rest: Rest, left: int, look: Look) -> bool | None:
         """`lives` for vocabularies without a comma or bracket."""
         if left < 0 or self._ways.ends(rest):
             return left >= 0
         values = self._last_values(rest) if left else ()
         return next((found for part in values if (found := look(part)) is not False), False)
 
-    def _few_words(self, rest: ItemsRest, left: int, least: Least) -> list[bytes] | None:
+    def _few_words(self, rest: Rest, left: int, least: Least) -> list[bytes] | None:
         if left < 0 or self._ways.ends(rest):
             return None if left < 0 else []
         words = [least(part) for part in self._last_values(rest)] if left else []
         found = [word for word in words if word is not None]
         return [min(found, key=lambda word: (len(word), word))] if found else None
 
-    def _last_values(self, rest: ItemsRest) -> list[Expr]:
+    def _last_values(self, rest: Rest) -> list[Expr]:
         return [
             self._value(step.value)
             for step in self._ways.steps(rest)
-            if self._ways.ends(ItemsRest(step.position, rest.used, step.said, rest.twice))
+            if self._ways.ends(Rest(step.position, rest.used, step.said, rest.twice))
         ]
 
-    def _words(self, rest: ItemsRest, least: Least) -> list[bytes] | None:
+    def _words(self, rest: Rest, least: Least) -> list[bytes] | None:
         """Items that complete the array: the nearest end, or the least items, one by one."""
 
         def look(part: Expr) -> bool:
@@ -508,8 +510,8 @@ class ItemsTemplate:
         return None
 
     def _chosen(
-        self, rest: ItemsRest, look: Callable[[Expr], bool | None], least: Least
-    ) -> tuple[bytes, ItemsRest] | None:
+        self, rest: Rest, look: Callable[[Expr], bool | None], least: Least
+    ) -> tuple[bytes, Rest] | None:
         """The least item that leads to another position or formula, and the rest after it."""
         for value, behind in self._options(rest, look, least):
             stays = behind.said is rest.said and behind.position == rest.position
@@ -520,6 +522,6 @@ class ItemsTemplate:
         return None
 
 
-def _rest_after(rest: ItemsRest, captured: bytes | None) -> ItemsRest:
+def _rest_after(rest: Rest, captured: bytes | None) -> Rest:
     value = UNKNOWN if captured is None else read_exact(captured)
-    return ItemsRest(rest.position, rest.used | {value}, rest.said, rest.twice)
+    return Rest(rest.position, rest.used | {value}, rest.said, rest.twice)

@@ -200,7 +200,7 @@ class Progress:
     def _cases(
         self, said: Formula, value: Formula, tests: list[Formula]
     ) -> Iterator[tuple[Formula, Formula]]:
-        """ItemsRest and value for each test of a mutually exclusive set, and for none."""
+        """Rest and value for each test of a mutually exclusive set, and for none."""
         chosen, known = list[Formula](), set[Formula]()
         for test in dict.fromkeys(test.denies or test for test in tests):
             spend(1 + len(chosen))
@@ -405,7 +405,7 @@ Twice: TypeAlias = bool | None
 """True if some value must repeat, False if none may; None if it does not matter."""
 
 
-def by_uniqueness(said: Formula) -> list[tuple[Formula, Twice]]:
+def told_apart(said: Formula) -> list[tuple[Formula, Twice]]:
     """Split a formula by `Twice`: must all items differ, or must one repeat?"""
     signs = {atom.sign for atom in atoms(said) if isinstance(atom, Distinct)}
     if not signs:
@@ -497,7 +497,7 @@ class ItemJudge(Judge, Protocol):
 
 @final
 @by_value
-class ItemsRest:
+class Rest:
     """The state after an item or, at position -1, before the array."""
 
     position: int
@@ -517,7 +517,7 @@ class Step:
 
 
 @final
-class ItemSteps:
+class Ways:
     """Steps from each position of an array with the formula `said`."""
 
     def __init__(self, said: Formula, value: Callable[[Formula], Expr], judge: ItemJudge) -> None:
@@ -528,7 +528,7 @@ class ItemSteps:
         self._listed: dict[Formula, list[Exact]] = {}
         self._progress: dict[int, Progress] = {}
 
-    def steps(self, rest: ItemsRest) -> list[Step]:
+    def steps(self, rest: Rest) -> list[Step]:
         """The alternative steps from here."""
         position = max(rest.position, 0)
         progress = self._progress.get(position)
@@ -549,15 +549,15 @@ class ItemSteps:
         """Return True if the formula holds without further items."""
         return holds(said, holds_at_end)
 
-    def ends(self, rest: ItemsRest) -> bool:
+    def ends(self, rest: Rest) -> bool:
         """Return True if the array may end here, repeated values included."""
         return rest.twice is not True and self.may_close(rest.said)
 
-    def nearest(self, start: ItemsRest, least: Least) -> list[bytes] | None:
+    def nearest(self, start: Rest, least: Least) -> list[bytes] | None:
         """A short completion, found greedily; None does not mean that there is none."""
         serial = 0
-        queue: list[tuple[int, list[bytes], int, ItemsRest]] = [(0, [], serial, start)]
-        seen: set[ItemsRest] = set()
+        queue: list[tuple[int, list[bytes], int, Rest]] = [(0, [], serial, start)]
+        seen: set[Rest] = set()
         while queue:
             length, words, _, rest = heappop(queue)
             if self.ends(rest):
@@ -575,20 +575,18 @@ class ItemSteps:
             pay(serial)
         return None
 
-    def _greedy(
-        self, rest: ItemsRest, step: Step
-    ) -> "list[tuple[Formula, Callable[[bytes], ItemsRest]]]":
+    def _greedy(self, rest: Rest, step: Step) -> "list[tuple[Formula, Callable[[bytes], Rest]]]":
         stays = step.said is rest.said and step.position == rest.position
         if rest.twice is None:
-            plain = ItemsRest(step.position, _NONE, step.said)
+            plain = Rest(step.position, _NONE, step.said)
             return [] if stays else [(step.value, lambda word: plain)]
 
-        def another(word: bytes) -> ItemsRest:
-            return ItemsRest(step.position, rest.used | {read_exact(word)}, step.said, rest.twice)
+        def another(word: bytes) -> Rest:
+            return Rest(step.position, rest.used | {read_exact(word)}, step.said, rest.twice)
 
         found = [(beside(step.value, rest.used), another)]
         if rest.twice is True:
-            behind = ItemsRest(step.position, _NONE, step.said)
+            behind = Rest(step.position, _NONE, step.said)
             return [(among(step.value, rest.used), lambda word: behind), *found]
         return [] if stays else found
 

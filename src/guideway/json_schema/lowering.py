@@ -1,19 +1,19 @@
 """JSON Schemas as expressions over bytes, and the conflict where a schema has no instance.
 
-`LazyLowering` lowers a lazy part when a text enters it (`satisfiability`), `Lowering` reads a whole
+`TameLowering` lowers a lazy part when a text enters it (`satisfiability`), `Lowering` reads a whole
 schema. `explain_conflict` names the keywords that no instance satisfies together.
 """
 
 import json
 from collections.abc import Callable, Sequence
-from functools import lru_cache, partial, reduce
+from functools import partial, reduce
 from itertools import combinations
 from typing import Any, Final, Literal, TypeAlias, assert_never, cast, final
 from weakref import finalize, ref
 
 from guideway.errors import UnsatisfiableError, UnsupportedError
 from guideway.json_schema.arrays import ItemsTemplate
-from guideway.json_schema.cases import Case, cases, items_of, prefix_length
+from guideway.json_schema.cases import Case, Clauses, cases, items_of, prefix_length
 from guideway.json_schema.discriminators import alternatives
 from guideway.json_schema.formulas import (
     FALSE,
@@ -36,14 +36,14 @@ from guideway.json_schema.formulas import (
     leaf,
 )
 from guideway.json_schema.key_classes import Keysets, lowers, said_of
-from guideway.json_schema.meaning import ConstantSplit, Meaning
+from guideway.json_schema.meaning import Apart, Meaning
 from guideway.json_schema.members import MembersTemplate
 from guideway.json_schema.objects import Members, json_object
 from guideway.json_schema.parser import LooseParts, parse_json_schema
 from guideway.json_schema.resources import JSON_TEXT, Draft
-from guideway.json_schema.satisfiability.lazy_parts import find_lazy_parts
-from guideway.json_schema.satisfiability.parts import LazySchema
-from guideway.json_schema.scalars import number, remembered, string, text_content
+from guideway.json_schema.satisfiability.lazy_parts import read_tame
+from guideway.json_schema.satisfiability.parts import TameSchema
+from guideway.json_schema.scalars import Leaves, number, remembered, string, text_content
 from guideway.json_schema.source import JsonSchema
 from guideway.json_schema.spelling import QUOTE, JsonStyle, Spelling, json_array, json_style, quoted
 from guideway.json_schema.text import Json, find, show
@@ -55,7 +55,7 @@ from guideway.sources.json_style import Whitespace, WhitespaceName
 
 Raw: TypeAlias = "dict[str, Any]"
 Values: TypeAlias = Callable[[Any], Expr]
-Decided: TypeAlias = "Callable[[LazyLowering, Any], Expr]"
+Wild: TypeAlias = "Callable[[TameLowering, Any], Expr]"
 
 _PARTED: Final = frozenset(("object", "array"))
 _WHOLE: Final = ("null", "boolean", "number", "string")
@@ -69,16 +69,16 @@ _TYPE: Final = {"type"}
 
 
 @final
-class LazyLowering:
-    """The values of one lazy schema."""
+class TameLowering:
+    """The values of one tame schema."""
 
     def __init__(
         self,
-        schema: LazySchema,
+        schema: TameSchema,
         style: JsonStyle,
         lower: Values,
-        lower_decided: Decided,
-        forget_decided: Callable[[], None],
+        lower_wild: Wild,
+        forget_wild: Callable[[], None],
     ) -> None:
         """Begin with nothing lowered.
 
@@ -86,15 +86,11 @@ class LazyLowering:
             schema: what is lowered.
             style: how its JSON is written.
             lower: gives the values of a schema without parts.
-            lower_decided: gives the values of a decided or late part of this lowering.
-            forget_decided: forgets what that has made.
+            lower_wild: gives the values of a wild or late part of this lowering.
+            forget_wild: forgets what that has made.
         """
         self._schema, self._style = schema, style
-        self._lower, self._lower_decided, self._forget_decided = (
-            lower,
-            lower_decided,
-            forget_decided,
-        )
+        self._lower, self._lower_wild, self._forget_wild = lower, lower_wild, forget_wild
         # Rules that nobody holds are made anew, the same. They hold what makes them until they are
         # entered: were they held here, what is dropped would wait for Python's collector.
         self._values: dict[int, Expr] = {}
@@ -115,7 +111,7 @@ class LazyLowering:
         """Forget what was made; who has some of it goes on with that, others make the same anew."""
         for made in (self._values, self._named, self._types):
             made.clear()
-        self._forget_decided()
+        self._forget_wild()
 
     def text(self) -> Expr:
         """A whole JSON text of the root."""
@@ -165,8 +161,8 @@ class LazyLowering:
         return self._known(raw) or self._keep(raw, self._own(raw))
 
     def _own(self, raw: Raw) -> Expr:
-        if id(raw) in self._schema.decided:
-            return self._lower_decided(self, raw)
+        if id(raw) in self._schema.wild:
+            return self._lower_wild(self, raw)
         if id(raw) in self._schema.late:
             return self._rule("late", self._surely(raw), self._late, raw)
         return EMPTY if self._schema.is_nothing(raw) else self._parted(raw)
@@ -194,7 +190,7 @@ class LazyLowering:
         return alt(*rules, self._plain_value({**raw, "type": others})) if others else alt(*rules)
 
     def _late(self, raw: Raw) -> Expr:
-        return self._lower_decided(self, raw)
+        return self._lower_wild(self, raw)
 
     def _surely(self, raw: Raw) -> bool:
         """Whether a part has an instance, and nothing in it has to be looked at when compiling."""
@@ -250,6 +246,7 @@ class LazyLowering:
 
 
 Composed: TypeAlias = Literal["array", "object"]
+_every: Leaves[Rule] = Leaves(most=64)
 
 
 def anything(style: JsonStyle) -> Expr:
@@ -264,11 +261,21 @@ def anything(style: JsonStyle) -> Expr:
     return alt(*scalars, every("array", style), every("object", style))
 
 
-@lru_cache(maxsize=64)
 def every(kind: Composed, style: JsonStyle) -> Rule:
-    """All arrays, or all objects."""
-    make = _arrays if kind == "array" else _objects
-    return Rule(kind, inhabited=True, make=lambda: make(style))
+    """All arrays, or all objects.
+
+    >>> from guideway.json_schema.spelling import json_style
+    >>> from guideway.json_schema.source import JsonSchema
+    >>> style = json_style(JsonSchema({}))
+    >>> every("array", style) is every("array", style)
+    True
+    """
+    found = _every.get((kind, style))
+    if found is None:
+        make = _arrays if kind == "array" else _objects
+        found = Rule(kind, inhabited=True, make=lambda: make(style))
+        _every.put((kind, style), found)
+    return found
 
 
 def _arrays(style: JsonStyle) -> Expr:
@@ -285,7 +292,7 @@ _LETTERS: Final = 10  # characters per unit of fuel: a string of 5 MB takes 12 s
 
 def lower_json_schema(source: JsonSchema) -> Expr:
     """The JSON texts that a schema allows."""
-    lowering = None if source.resource_texts else lower_lazily(source)
+    lowering = None if source.resource_texts else told_apart(source)
     if lowering is None:
         return Lowering(source, parse_json_schema(source, source.value)).text()
     return lowering.text()
@@ -298,13 +305,13 @@ def lower_strings(source: JsonSchema) -> Expr:
     return text_content(said, Spelling(plain=True, raw=True))
 
 
-def lower_lazily(source: JsonSchema) -> LazyLowering | None:
+def told_apart(source: JsonSchema) -> TameLowering | None:
     """Lowering of a schema part by part; None if its parts cannot be separated."""
     spend(len(source.text) // _LETTERS)
     told = partial(lowers, json_style(source).spelling)
     strict = source.formats == "strict"
-    lazy = find_lazy_parts(source.value, strict=strict, lowers=told, pay=spend)
-    return None if lazy is None else _apart(lazy, source)
+    tame = read_tame(source.value, strict=strict, lowers=told, pay=spend)
+    return None if tame is None else _apart(tame, source)
 
 
 def _lower_at_once(source: JsonSchema, draft: Draft, raw: Json) -> Expr:
@@ -312,44 +319,43 @@ def _lower_at_once(source: JsonSchema, draft: Draft, raw: Json) -> Expr:
     return Lowering(source, Document(parts.root, parts)).value(leaf(Holds(parts.root)))
 
 
-def _apart(schema: LazySchema, source: JsonSchema) -> LazyLowering:
-    """Lowering of a schema part by part, with its decided parts read."""
+def _apart(schema: TameSchema, source: JsonSchema) -> TameLowering:
+    """Lowering of a schema part by part, with its wild parts read."""
     strict = source.formats == "strict"
     generals: list[tuple[LooseParts, Lowering]] = []  # at most one, made on demand
     pointers: dict[int, str] = {}
-    places = schema.pointers(schema.decided.keys() | schema.late.keys())
+    places = schema.pointers(schema.wild.keys() | schema.late.keys())
 
     def enter(parts: LooseParts, raw: Json) -> Address:
         while id(raw) not in pointers:
             pointers.update((next(places),))
         return parts.enter(pointers[id(raw)], raw)
 
-    def general(made: LazyLowering) -> tuple[LooseParts, Lowering]:
+    def general(made: TameLowering) -> tuple[LooseParts, Lowering]:
         found = next(iter(generals), None)  # others may drop it meanwhile
         if found is None:
             parts = LooseParts(schema.root, schema.draft, strict=strict)
-            for raw in schema.decided.values():
+            for raw in schema.wild.values():
                 _ = parts[enter(parts, raw)]  # reads it
 
-            def lower_lazily(address: Address) -> Expr | None:
+            def lower_tame(address: Address) -> Expr | None:
                 raw = parts.raw(address)
-                return made.value(raw) if schema.is_lazy(raw) else None
+                return made.value(raw) if schema.is_tame(raw) else None
 
-            document = Document(parts.root, parts, parts.restricts, parts.first)
-            lowering = Lowering(source, document, lower_lazily, surely=not schema.decided)
+            document = Document(parts.root, parts, parts.speaks)
+            alike = None if _combines(schema) else str  # each stands for itself
+            lowering = Lowering(source, document, lower_tame, alike, surely=not schema.wild)
             found = parts, lowering
             generals.append(found)
         return found
 
-    def lower_decided(made: LazyLowering, raw: Json) -> Expr:
+    def lower_wild(made: TameLowering, raw: Json) -> Expr:
         parts, lowering = general(made)
         return lowering.whole(lowering.meaning.said(enter(parts, raw)))
 
     lower = partial(_lower_at_once, source, schema.draft)
-    made = LazyLowering(
-        schema, json_style(source), lower, lower_decided, partial(_forget, generals)
-    )
-    if schema.decided:
+    made = TameLowering(schema, json_style(source), lower, lower_wild, partial(_forget, generals))
+    if schema.wild:
         general(made)
     return made
 
@@ -360,12 +366,21 @@ def _forget(generals: "list[tuple[LooseParts, Lowering]]") -> None:
     generals.clear()
 
 
+def _combines(schema: TameSchema) -> bool:
+    """Whether parts are asked about together: branches, or key patterns, which may overlap."""
+    parts = (*schema.wild.values(), *schema.late.values())
+    return any(
+        not _BRANCHED.isdisjoint(raw) or len(raw.get("patternProperties", ())) > 1 for raw in parts
+    )
+
+
 @final
 class Lowering:
     """The values of one document, lowered on demand.
 
     Args:
-        lazy: lowers some schemas in another way, None for others.
+        tame: lowers some schemas in another way, None for others.
+        alike: the representative of equal parts; None: compare them.
         surely: True if nothing can be refused, so that complements may be lazy.
     """
 
@@ -373,15 +388,17 @@ class Lowering:
         self,
         source: JsonSchema,
         document: Document | None = None,
-        lazy: Callable[[Address], Expr | None] = lambda address: None,
+        tame: Callable[[Address], Expr | None] = lambda address: None,
+        alike: Callable[[Address], Address] | None = None,
         *,
         surely: bool = False,
     ) -> None:
-        self._lazy, self._surely = lazy, surely
+        self._tame, self._surely = tame, surely
         self.document = parse_json_schema(source) if document is None else document
         self._style: JsonStyle = json_style(source)
-        self.meaning = Meaning(self.document, self._style)
-        self._split = ConstantSplit(self.meaning)
+        self.meaning = Meaning(self.document, self._style, alike)
+        self._apart = Apart(self.meaning)
+        self._clauses = Clauses(self.meaning.impossible)
         self.keysets = Keysets(self._style.spelling)
         self._values: dict[Formula, Expr] = {}
         self._wholes: dict[Formula, Expr] = {}
@@ -404,7 +421,7 @@ class Lowering:
         if found is None:
             atom = said.atom if isinstance(said, Leaf) else None
             if isinstance(atom, Holds):
-                found = self._lazy(atom.schema) if atom.sign else self._denied(atom.schema, said)
+                found = self._tame(atom.schema) if atom.sign else self._denied(atom.schema, said)
             if found is None:
                 found = self.whole(said)
             self._values[said] = found
@@ -419,7 +436,7 @@ class Lowering:
         return Rule("denied", inhabited=True, make=lambda: self.whole(said))
 
     def whole(self, said: Formula) -> Expr:
-        """The values that a formula allows, without `lazy` for the formula itself."""
+        """The values that a formula allows, without `tame` for the formula itself."""
         found = self._wholes.get(said)
         if found is None:
             kinds = sorted(self.meaning.outlines.kinds(said))
@@ -478,9 +495,11 @@ class Lowering:
             parts = alternatives(said, self.meaning.spelled_out)
             if parts != [said]:
                 return alt(*(self._kind(kind, part) for part in parts))
+        if kind == "object" and not self._style.ordered:  # an order of names depends on all of them
+            said = self._clauses.shortened(said)
         listed = cases(said)
         if listed is None and kind == "object":
-            parts = self._split.parts(said)
+            parts = self._apart.parts(said)
             if len(parts) > 1:
                 return alt(*(self._kind(kind, part) for part in parts))
         if listed is None:
@@ -623,7 +642,7 @@ def explain_conflict(source: JsonSchema, is_empty: Callable[[Expr], bool]) -> Un
         source: a schema without any instance.
         is_empty: whether an expression denotes no text.
     """
-    lowering = Lowering(source)
+    lowering = Lowering(source, alike=lambda part: part)  # messages name each
     constants = sum(map(is_constant, lowering.document.schemas.values()))
     lowering.meaning.listing &= constants > _FEW  # else messages name their parts, too
     said: Formula = leaf(Holds(lowering.document.root))

@@ -51,10 +51,10 @@ Made = TypeVar("Made")
 
 
 @final
-class BoundedCache(dict[Key, Made]):
+class Recalled(dict[Key, Made]):
     """A dictionary that is read with `get`, filled with `keep`, and cleared when it is full.
 
-    >>> table = BoundedCache[int, str](most=1)
+    >>> table = Recalled[int, str](most=1)
     >>> table.keep(3, "a"), table.keep(4, "b"), table.get(3), table.get(4)
     ('a', 'b', None, 'b')
     """
@@ -125,7 +125,7 @@ class Members:
         others: the value of every undeclared key, EMPTY if there may be none.
         allowed: any key between its quotes, names included; None for all strings.
         ordered: True if declared keys come in order, and undeclared ones after them.
-        lazy: True if no value can be refused, so that values may be made lazily.
+        tame: True if no value can be refused, so that values may be made lazily.
         unnamed: undeclared keys, maybe with names among them; None if not known.
     """
 
@@ -135,7 +135,7 @@ class Members:
     others: Expr
     allowed: Expr | None
     ordered: bool
-    lazy: bool = False
+    tame: bool = False
     unnamed: "Unnamed | None" = None
 
 
@@ -155,9 +155,9 @@ class ObjectTemplate:
 
     def __init__(self, members: Members, style: JsonStyle) -> None:
         self.members, self.style, self._count = members, style, len(members.names)
-        self._unfolded = BoundedCache[tuple[Hashable, int], Expr](_REMEMBERED)
-        self._lacking = BoundedCache[int, tuple[int, ...]](_REMEMBERED)
-        self._next = BoundedCache[int, int](_REMEMBERED)
+        self._unfolded = Recalled[tuple[Hashable, int], Expr](_REMEMBERED)
+        self._lacking = Recalled[int, tuple[int, ...]](_REMEMBERED)
+        self._next = Recalled[int, int](_REMEMBERED)
 
     @cached_property
     def _trie(self) -> KeyTrie:
@@ -228,7 +228,7 @@ class ObjectTemplate:
         return look(value) and self.lives(behind, look)
 
     def parts(self, argument: Hashable) -> tuple[Expr, ...]:
-        return () if self.members.lazy else (*self.members.values, self.members.others)
+        return () if self.members.tame else (*self.members.values, self.members.others)
 
     def least(self, argument: Hashable, least: Least) -> bytes | None:
         """The shortest rest, inside a key from its beginning."""
@@ -249,6 +249,10 @@ class ObjectTemplate:
         value = least(self._other_body)
         rest = self.least((self._behind_other(position), extras, BEHIND), least)
         return None if value is None or rest is None else value + rest
+
+    def least_begun(self, argument: Hashable, least: Least, read: bytes) -> bytes | None:
+        del argument, least, read
+        return None
 
     def _least_in_key(
         self, position: int, node: int, missing: dict[int, bytes | None], least: Least

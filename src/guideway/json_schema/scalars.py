@@ -1,12 +1,13 @@
 """Strings and numbers of a formula as regular expressions."""
 
+import threading
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from decimal import Decimal
+from decimal import ROUND_FLOOR, Decimal
 from functools import lru_cache, partial, reduce
 from itertools import groupby
-from typing import Any, Final, TypeAlias, cast, final
+from typing import Any, Final, Generic, TypeAlias, TypeVar, cast, final
 
 from guideway.errors import LimitError, UnsupportedError
 from guideway.json_schema.formats import format_bound, is_plain_format, lower_format
@@ -39,7 +40,6 @@ from guideway.json_schema.numbers import (
     tightest,
     within,
 )
-from guideway.json_schema.objects import BoundedCache
 from guideway.json_schema.resources import JSON_TEXT, LATEST, Draft
 from guideway.json_schema.spelling import PLAIN, QUOTE, JsonStyle, Spelling, words_rule
 from guideway.json_schema.tree import (
@@ -126,6 +126,7 @@ def _count(character: Expr, count: int) -> Expr:
     return repeat(character, count, count) if count > 0 else EPSILON
 
 
+_LONGEST: Final = 300  # digits of a bound that is rounded
 _Cut: TypeAlias = "tuple[Decimal, bool]"  # before a number, or, True, behind it
 _Range: TypeAlias = "tuple[Bound | None, Bound | None]"
 
@@ -169,12 +170,11 @@ def in_ranges(formula: Formula, *, plain: bool) -> Expr | None:
     found = _found(formula)
     if found is None:
         return None
-    whole, broken = found.whole, found.broken
-    spend(len(whole.cuts) + len(broken.cuts))
-    if whole == broken:
-        return alt(*(number_range(low, high, plain=plain) for low, high in whole.ranges()))
-    fractions = multiples(Decimal(1), denied=True, plain=plain)
+    alike, whole, broken = _parted(found)
+    spend(len(alike.cuts) + len(whole.cuts) + len(broken.cuts))
+    fractions = multiples(Decimal(1), denied=True, plain=plain) if broken != _NONE else EMPTY
     return alt(
+        *(number_range(low, high, plain=plain) for low, high in alike.ranges()),
         *(lower_numbers(_numbers(low, high, True), plain=plain) for low, high in whole.ranges()),
         *(both(number_range(low, high, plain=plain), fractions) for low, high in broken.ranges()),
     )
@@ -242,6 +242,33 @@ def _counted(sets: list[_Cells], wanted: Callable[[int], bool]) -> _Cells:
             inside = not inside
             cuts.append(cut)
     return _Cells(least, tuple(cuts))
+
+
+def _parted(found: _Ranges) -> tuple[_Cells, _Cells, _Cells]:
+    """Where all numbers are in a set, only integers, only fractions."""
+    alike = _counted([found.whole, found.broken], lambda count: count == 2)
+    whole = _counted([found.whole, alike.others()], lambda count: count == 2)
+    broken = _counted([found.broken, alike.others()], lambda count: count == 2)
+    return alike, _rounded(whole), broken
+
+
+def _rounded(cells: _Cells) -> _Cells:
+    """The same integers, with each cut behind an integer."""
+    changes: dict[_Cut, None] = {}
+    for value, behind in cells.cuts:
+        cut = _integer_cut(value, behind)
+        if cut in changes:  # it changes there and back
+            del changes[cut]
+        else:
+            changes[cut] = None
+    return _Cells(cells.least, tuple(changes))
+
+
+def _integer_cut(value: Decimal, behind: bool) -> _Cut:
+    if abs(value.adjusted()) > _LONGEST:
+        return value, behind
+    whole = int(value.to_integral_value(ROUND_FLOOR))
+    return Decimal(whole if behind or whole != value else whole - 1), True
 
 
 _FEW_STRINGS: Final = 64
@@ -535,6 +562,7 @@ def _denied(numbers: Numbers, *, plain: bool) -> Expr:
 
 Raw: TypeAlias = "Mapping[str, Any]"
 Values: TypeAlias = Callable[[Any], Expr]
+Made = TypeVar("Made")
 
 _BESIDE: Final = {"type", "minLength", "maxLength"}
 _ALIKE: Final = frozenset(  # what means the same in each draft; 1.0 is no integer in draft 4
@@ -548,7 +576,32 @@ _ALIKE: Final = frozenset(  # what means the same in each draft; 1.0 is no integ
 )
 
 
-_leaves = BoundedCache[Hashable, Expr](most=512)
+@final
+class Leaves(Generic[Made]):
+    """What was made last of leaves, by what is said of them. Thread safe."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._kept: OrderedDict[Hashable, Made] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: Hashable) -> Made | None:
+        """What was made for `key`, which is now the last one asked for."""
+        with self._lock:
+            found = self._kept.get(key)
+            if found is not None:
+                self._kept.move_to_end(key)
+            return found
+
+    def put(self, key: Hashable, made: Made) -> None:
+        """Remember `made`."""
+        with self._lock:
+            self._kept[key] = made
+            if len(self._kept) > self._most:
+                self._kept.popitem(last=False)
+
+
+_leaves: Leaves[Expr] = Leaves(most=512)
 
 
 def remembered(said: Raw, draft: Draft, style: JsonStyle, lower: Values) -> Expr:
@@ -565,7 +618,7 @@ def remembered(said: Raw, draft: Draft, style: JsonStyle, lower: Values) -> Expr
     found = _leaves.get(key)
     if found is None:
         found = _leaves_listed(said, draft, style, lower) or _lowered(said, draft, style, lower)
-        _leaves.keep(key, found)
+        _leaves.put(key, found)
     return found
 
 

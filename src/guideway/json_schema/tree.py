@@ -168,17 +168,11 @@ class Schema:
 @final
 @by_identity
 class Document:
-    """All reachable schemas.
-
-    Attributes:
-        restricts: returns True if a schema surely restricts something and allows something.
-        first: the first schema that is written like this one.
-    """
+    """All reachable schemas; `speaks`: a schema surely restricts something and allows something."""
 
     root: Address
     schemas: Mapping[Address, Schema]
-    restricts: Callable[[Address], bool] = lambda address: False
-    first: Callable[[Address], Address] = lambda address: address
+    speaks: Callable[[Address], bool] = lambda address: False
 
 
 TYPES = ("null", "boolean", "integer", "number", "string", "array", "object")

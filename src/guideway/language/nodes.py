@@ -82,6 +82,10 @@ class Template(Protocol):
         """`least` of `resume(argument, captured)`; None means any captured string."""
         ...
 
+    def least_begun(self, argument: Hashable, least: "Least", read: bytes) -> bytes | None:
+        """The least capture that begins with `read`, and its rest; None if no needed one does."""
+        ...
+
 
 @final
 @by_identity
@@ -516,7 +520,8 @@ class Answers:
         ask: tells the shortest text; None if there is none, or if it is not known yet.
         settled: whether no answer so far is to be mended, as those are that are not known yet.
         kept: what has been made of settled answers, for as long as they are known.
-        portion: returns what pays for the work of one search; it returns False if that is too much.
+        afford: pays for so much work to find or shorten a text; False if there is too much.
+        portion: the same for one search, which may take a part of what is left.
         spellable: bits of the bytes of texts.
     """
 
@@ -525,11 +530,12 @@ class Answers:
         ask: Least,
         settled: Callable[[], bool],
         kept: dict[Hashable, Any],
+        afford: Callable[[int], bool] = lambda work: True,
         portion: Callable[[], Callable[[int], bool]] = lambda: lambda work: True,
         spellable: int = (1 << 256) - 1,
     ) -> None:
         self._ask, self.settled, self._kept = ask, settled, kept
-        self.portion, self.spellable = portion, spellable
+        self.afford, self.portion, self.spellable = afford, portion, spellable
 
     def __call__(self, part: Expr) -> bytes | None:
         """The shortest text."""
@@ -546,14 +552,12 @@ class Answers:
         return least if isinstance(least, cls) else cls(least, lambda: False, {})
 
     def recall(self, key: Hashable, make: Callable[[], Made]) -> Made:
-        """The value made for a key, kept once it is settled; a full table is cleared."""
-        if key in self._kept:
-            return self._kept[key]
-        found = make()
-        if self.settled():
+        """What is kept under a key, made if there is nothing; of many, nothing stays."""
+        found = self._kept.get(key)
+        if found is None:
             if len(self._kept) >= _MOST_KEPT:
                 self._kept.clear()
-            self._kept[key] = found
+            found = self._kept[key] = make()
         return found
 
 

@@ -461,7 +461,8 @@ class Least:
             return None
 
         shared, settled = self._shared, partial(self._is_settled, missing, guesses)
-        written = Answers(self._in_bytes(look), settled, self._kept, self._portion, self._spellable)
+        pays = self._afford, self._portion
+        written = Answers(self._in_bytes(look), settled, self._kept, *pays, self._spellable)
         while stack:
             node = stack[-1]
             missing.clear()
@@ -533,11 +534,16 @@ class Least:
         return _from_bytes(word) if told else self._word(node, look, written)
 
     def _captured(self, node: Capture, look: _Asked, written: Answers) -> Found:
-        """A capture and what follows it."""
+        """A capture and what follows it; a longer capture may give a lesser text of equal length.
+
+        Such as `" ":0,"":0` before `"":0," ":0`.
+        """
         word, read = look(node.item), node.read
         known = None if read is None or word is None else read + word.text
         rest = node.template.least_after(node.argument, written, known)
-        return _joined(word, _from_bytes(rest))
+        found = _joined(word, _from_bytes(rest))
+        begun = None if read is None else node.template.least_begun(node.argument, written, read)
+        return found if begun is None else _least([found, Word.of(begun.removeprefix(read or b""))])
 
     def _writable(self, word: Found) -> Found:
         """The word if it can be written out; others are recorded as omitted."""
