@@ -224,7 +224,7 @@ def use(n):
 use(1)
 FORBIDDEN = ("open", "socket", "subprocess", "os.", "pickle", "exec", "import", "ctypes", "shutil")
 def watch(event, args):
-    if event.startswith(FORBIDDEN) and watching:
+    if event.startswith(FORBIDDEN) and event != "ctypes.cdata/buffer" and watching:
         seen.append((event, str(args)[:200]))
 seen, watching = [], True
 sys.addaudithook(watch)
@@ -246,6 +246,14 @@ def test_compiling_and_masking_open_nothing() -> None:
 
 
 SCHEMAS = {
+    "200 bounds of one member": json.dumps(
+        {
+            "type": "object",
+            "dependentSchemas": {
+                f"k{n}": {"properties": {"x": {"minimum": n}}} for n in range(200)
+            },
+        }
+    ),
     "deep items": nested('{"type":"array","items":', "}", 3000),
     "deep alternatives": nested('{"anyOf":[', "]}", 2000),
     "deep conjunctions": nested('{"allOf":[{"required":["a"]},', "]}", 2000),
@@ -421,14 +429,6 @@ REFUSED_SCHEMAS = {
                 {"patternProperties": {f"^k{n}": {"minimum": n}}, "minProperties": 1}
                 for n in range(50)
             ],
-        }
-    ),
-    "200 bounds of one member": json.dumps(
-        {
-            "type": "object",
-            "dependentSchemas": {
-                f"k{n}": {"properties": {"x": {"minimum": n}}} for n in range(200)
-            },
         }
     ),
     "denied and denied and denied": nested('{"not":', "}", 60_000),

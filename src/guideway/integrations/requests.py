@@ -7,13 +7,12 @@
     {"grammar": text}           a Lark grammar; a GBNF grammar if a line begins with `name ::=`
     {"structural_tag": tag}     xgrammar's structural tags (`chat.structural_tags`)
 
-Requests come from strangers, so compilation has the limits of `Budget.untrusted()`. Tokens have no
-limit: an error within a step would end the engine.
+Requests come from strangers, so compilation has the limits of `Budget.untrusted()`. It does not
+limit tokens: an error within a step would end the engine.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import replace
 from threading import Lock
 from typing import Any, Final, TypeAlias, TypeVar, cast, final
 
@@ -79,10 +78,10 @@ class Compiler:
     def __init__(self, vocabulary: Vocabulary, width: int, budget: Budget | None = None) -> None:
         """Take the model's tokens, and the number of logits: ids beyond it are never drawn.
 
-        `budget` is `Budget.untrusted()` without its limit of tokens by default.
+        `budget` is `Budget.untrusted()` by default.
         """
         self._tokens, self._width = vocabulary, width
-        self._budget = replace(Budget.untrusted(), token_fuel=None) if budget is None else budget
+        self._budget = Budget.untrusted() if budget is None else budget
         self._by_ends: dict[frozenset[int], Vocabulary] = {}
         self._lock = Lock()
         self._pool = ThreadPoolExecutor(WORKERS, "guideway-compile")

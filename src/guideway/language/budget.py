@@ -55,9 +55,9 @@ class Budget:
     def untrusted(cls) -> Self:
         """Return limits for untrusted sources: a tenth of the work, a quarter of the tables.
 
-        Tokens are limited too, each to the work of compiling.
+        What is refused is refused when compiling: tokens are not limited.
         """
-        return cls(fuel=400_000, table_bytes=64 << 20, rows=64, token_fuel=400_000)
+        return cls(fuel=400_000, table_bytes=64 << 20, rows=64)
 
     def token(self) -> AbstractContextManager[None]:
         """Limit the work of one mask or token."""

@@ -3,7 +3,7 @@
     check ─▶ a thread ─▶ template (warm, waits) ─ fork ─▶ child: compile, answer, end
 
 The template process loads what compiling needs, once. It forks for each new source, and the child
-compiles it with `Budget.untrusted()`, in limited processor time and memory. Only what a child could
+compiles it with `settings.BUDGET`, in limited processor time and memory. Only what a child could
 compile is compiled by the server itself. Children run beside one another with a low priority, so
 that an expensive source delays neither other sources nor texts. On Windows, where processes do not
 fork, the fuel of the budget is the only limit.
@@ -62,10 +62,10 @@ def main(number: int) -> None:
 def tried(source: Source, vocabulary: Vocabulary) -> GuidewayError | None:
     """The error of compiling a source, None without one."""
     from guideway.constraint.compile import compile as compile_source
-    from guideway.language.budget import Budget
+    from guideway.server.settings import BUDGET
 
     try:
-        constraint = compile_source(source, vocabulary, budget=Budget.untrusted())
+        constraint = compile_source(source, vocabulary, budget=BUDGET)
         constraint.mask(constraint.start())
     except GuidewayError as error:
         return error

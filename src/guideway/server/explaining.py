@@ -10,8 +10,9 @@ from guideway.api.prompts import plain
 from guideway.api.watermark import Detection, Watermark
 from guideway.automaton.token_tries import unpack
 from guideway.constraint.compile import compile as compile_source
-from guideway.language.budget import Budget, Meter
+from guideway.language.budget import Meter
 from guideway.language.fuel import metered
+from guideway.server.settings import BUDGET
 from guideway.sources.sources import Source
 
 LINES: Final = 500
@@ -21,9 +22,8 @@ TOKENS: Final = 12
 def explained(source: Source, model: Model) -> dict[str, Any]:
     """The parts of a source, a shortest text, and what may come first."""
     vocabulary = model.vocabulary
-    budget = Budget.untrusted()
-    constraint = compile_source(plain(source), vocabulary, budget)
-    with metered(Meter(budget, "explaining").tick, fresh=True):
+    constraint = compile_source(plain(source), vocabulary, BUDGET)
+    with metered(Meter(BUDGET, "explaining").tick, fresh=True):
         start = constraint.start()
         allowed: list[int] = unpack(constraint.mask(start)).tolist()
         example, shortest = constraint.example(), constraint.distance(start)
@@ -40,6 +40,5 @@ def explained(source: Source, model: Model) -> dict[str, Any]:
 
 def detected(mark: Watermark, model: Model, text: str, source: Source | None) -> Detection:
     """The evidence of a watermark in a text, which must be one of `source`."""
-    limits = Budget.untrusted()
-    held = None if source is None else compile_source(plain(source), model.vocabulary, limits)
+    held = None if source is None else compile_source(plain(source), model.vocabulary, BUDGET)
     return mark.detect(text, model, held)

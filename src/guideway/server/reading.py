@@ -10,7 +10,6 @@ from guideway.api.prompts import Prompt
 from guideway.api.watermark import Watermark
 from guideway.errors import SourceError, UnsupportedError, brief
 from guideway.generation.ensemble.ensemble import Ensemble
-from guideway.language.budget import Budget
 from guideway.server.conversation import chat_messages, conversation
 from guideway.server.logprobs import Logprobs
 from guideway.server.protocol import (
@@ -23,7 +22,7 @@ from guideway.server.protocol import (
 )
 from guideway.server.refusals import Refusal, of_field
 from guideway.server.replies import Form
-from guideway.server.settings import Limits, Names
+from guideway.server.settings import BUDGET, Limits, Names
 from guideway.server.sources import read_format, read_source
 from guideway.server.tools import Chosen
 from guideway.sources.regions import thinking
@@ -64,8 +63,7 @@ class Asked:
     @property
     def arguments(self) -> dict[str, Any]:
         """The keyword arguments of `submit` and `generate`."""
-        budget = Budget.untrusted()
-        return {**self.settings, **self.more, "on_invalid": "return", "budget": budget}
+        return {**self.settings, **self.more, "on_invalid": "return", "budget": BUDGET}
 
 
 @final

@@ -1,13 +1,20 @@
 """What an operator sets: limits of requests, keys, and names for models and watermarks."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, final
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final, final
+
+from guideway.language.budget import Budget
 
 if TYPE_CHECKING:
     from guideway.api.model import Model
     from guideway.api.watermark import Watermark
     from guideway.logits.classifier import ClassifierTerm
+
+# A source that compiles in a millisecond can have a token of 7 s and 1.5 GB. With this limit such a
+# token takes about .7 s and 200 MB; no other source of the hostile tests needs half of it.
+BUDGET: Final = replace(Budget.untrusted(), token_fuel=2_000_000)
+"""The limits of the source of a request, and of each of its tokens."""
 
 
 @final
