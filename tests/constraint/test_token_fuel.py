@@ -63,7 +63,7 @@ def test_a_token_that_costs_too_much_is_an_error_and_leaves_no_debt() -> None:
         assert "token_fuel" in str(each)
 
 
-def test_what_a_failed_token_has_made_is_freed() -> None:
+def test_a_failed_token_leaves_the_lexer_dfa_that_it_filled() -> None:
     gw.clear_cache()
     late = gw.compile(LATE, BYTES, LIMITED)
     good = gw.compile(EASY[0], BYTES, LIMITED)

@@ -1,4 +1,4 @@
-"""What a state holds, as lines of text, for `guideway explain`.
+"""Lines that describe a state, for `guideway explain`.
 
 A state of the pushdown automaton is a set of configurations: a node that reads next, and the stack
 of nodes that follow it. A line names the node, its fields, and the number of nodes on its stack:

@@ -163,7 +163,7 @@ ENDLESS: Final = 1 << 30  # length if there is no text
 
 @record
 class Verdict(Record):
-    """Whether a place can reach an end."""
+    """The verdict on a place: it can reach an end, or it cannot."""
 
     value: i32
     search: i32  # last search that visited it
@@ -424,7 +424,7 @@ class Context(Record):
     todo: i64  # length of the work list
     entries: i64  # number of entered ENTRY nodes
     accept: i64
-    doubtful: i64  # whether a DOUBT was met
+    doubtful: i64  # 1 if the closure has a DOUBT
     blur: i64  # whether captures forget their text, as in walks
     generation: i64
     guarding: i64  # guards of the configuration that is expanded, 0 if none
