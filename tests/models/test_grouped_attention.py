@@ -1,4 +1,4 @@
-"""Attention with shared keys: bit for bit that of transformers, which repeats them."""
+"""Attention with shared keys: that of transformers, which repeats them."""
 
 import copy
 from typing import Any
@@ -41,6 +41,35 @@ def test_every_forward_gives_the_logits_of_transformers(monkeypatch: pytest.Monk
         caches = [each.extend(cache, new) for each, (cache, _) in pairs]
         assert torch.equal(caches[0][1], caches[1][1])
     assert len(used) == 3 * usual.config.num_hidden_layers  # not for one token
+
+
+@pytest.mark.parametrize("count", [2, 25, 64])
+def test_few_tokens_after_a_long_text_read_what_torch_reads(count: int) -> None:
+    torch.manual_seed(0)
+    columns = grouped_attention.LONG + count
+    query = torch.randn(1, count, 6, 8).transpose(1, 2)  # as a model projects it
+    key, value = torch.randn(2, 1, 2, columns + 9, 8)[..., :columns, :]
+    mask = torch.ones(count, columns, dtype=torch.bool).tril(columns - count)[None, None]
+    mask[..., :5] = False
+    module = torch.nn.Identity()
+    for scale in (None, 0.3):
+        told: dict[str, Any] = {"scaling": scale}
+        oracle = functional.scaled_dot_product_attention(
+            query, key, value, mask, scale=scale, enable_gqa=True
+        ).transpose(1, 2)
+        with torch.no_grad():
+            read, _ = grouped_attention.attention(module, query, key, value, mask, **told)
+        torch.testing.assert_close(read, oracle)
+        assert not torch.equal(read, oracle)  # by the other products
+
+
+def test_a_token_that_may_read_nothing_gives_no_nan() -> None:
+    columns = grouped_attention.LONG
+    query, key = torch.randn(1, 4, 2, 8), torch.randn(1, 2, columns, 8)
+    mask = torch.zeros(1, 1, 2, columns, dtype=torch.bool)
+    with torch.no_grad():
+        read, _ = grouped_attention.attention(torch.nn.Identity(), query, key, key, mask)
+    assert read.isfinite().all()
 
 
 def counting(used: list[Any]) -> Any:

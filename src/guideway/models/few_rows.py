@@ -38,7 +38,7 @@ class FewRowsLinear(nn.Linear):
         weight: Tensor = self.weight
         bias: Any = self.bias
         count = input.numel() // self.in_features
-        if not 1 < count <= MOST or not _is_plain(input, weight):
+        if not 1 < count <= MOST or not is_plain(input, weight):
             return functional.linear(input, weight, bias)
         if count <= FEW:
             rows = torch.mm(weight, input.reshape(count, -1).t()).t().contiguous()
@@ -49,7 +49,8 @@ class FewRowsLinear(nn.Linear):
         return functional.linear(input, weight, bias)
 
 
-def _is_plain(rows: Tensor, weight: Tensor) -> bool:
+def is_plain(rows: Tensor, weight: Tensor) -> bool:
+    """Return True if oneDNN can multiply them as they are: float32 on a CPU, without gradients."""
     return (
         weight.device.type == "cpu"
         and weight.dtype == rows.dtype == torch.float32
