@@ -277,12 +277,12 @@ def test_a_special_token_is_compared_with_its_name_and_with_texts():
 @pytest.mark.untraced
 def test_qwens_calls_are_its_own_tokens_and_never_their_letters():
     words = real_vocabulary("qwen2.5")
-    call, begin, end = words.trie.ids(b"<tool_call>")[0], "<tool_call>", "</tool_call>"
+    call, begin, end = words.ids(b"<tool_call>")[0], "<tool_call>", "</tool_call>"
     constraint = gw.compile(gw.tagged(gw.special(begin), "1", gw.special(end)), words)
     state = constraint.advance(constraint.start(), int(call))
     (one,) = unpack(constraint.mask(state)).tolist()
     assert words.tokens[one] == b"1"
-    assert constraint.forced(state) == (one, int(words.trie.ids(end.encode())[0]))
+    assert constraint.forced(state) == (one, words.ids(end.encode())[0])
     start = set(unpack(constraint.mask(constraint.start())).tolist())
     text = gw.compile(gw.Text(), words)
     plain = set(unpack(text.mask(text.start())).tolist())

@@ -15,7 +15,6 @@ from guideway.errors import LimitError
 from guideway.language.budget import Budget
 from guideway.language.derivative import Derivatives
 from guideway.language.nodes import Expr
-from guideway.vocabulary.trie import Trie
 from real_tokenizers import real_vocabulary
 from shares import one_in
 from toys import ALPHABET, distinct, expressions, nested
@@ -184,9 +183,10 @@ def test_more_memory_than_the_budget_allows_is_refused() -> None:
 )
 def test_a_token_is_the_function_of_its_bytes(rows: list[list[int]], tokens: list[bytes]) -> None:
     following = np.array([[0] * 256, *rows], np.int32)
-    trie = Trie.build(tokens)
-    functions = token_functions(following, trie, 1 << 20)
-    for token, function in zip(trie.token_ids.tolist(), functions.function.tolist(), strict=True):
+    vocabulary = gw.Vocabulary(tokens)
+    functions = token_functions(following, vocabulary, 1 << 20)
+    ids = vocabulary.trie.token_ids
+    for token, function in zip(ids.tolist(), functions.function.tolist(), strict=True):
         expected = []
         for state in range(4):
             for byte in tokens[token]:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from guideway.vocabulary import cache, tokenizer_json
 from guideway.vocabulary.cache import Record, packed, unpacked
-from guideway.vocabulary.trie import FlatTrie
+from guideway.vocabulary.trie import Trie
 from guideway.vocabulary.vocabulary import Vocabulary
 from small_tokenizers import byte_level, sentencepiece, unigram, word_piece
 
@@ -33,8 +33,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def content(vocabulary: Vocabulary) -> tuple[object, ...]:
-    tries = (vocabulary.flat_trie, vocabulary.trie)
-    arrays = [getattr(trie, name).tolist() for trie in tries for name in type(trie).__slots__]
+    arrays = [getattr(vocabulary.trie, name).tolist() for name in Trie.__slots__]
     return (vocabulary.fingerprint, dict(vocabulary.special), arrays)
 
 
@@ -45,7 +44,7 @@ def forbid(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError
 
     monkeypatch.setattr(tokenizer_json.Backend, "load", fail)
-    monkeypatch.setattr(FlatTrie, "build", fail)
+    monkeypatch.setattr(Trie, "build", fail)
 
 
 @pytest.mark.parametrize("name", TOKENIZERS)
@@ -130,7 +129,7 @@ def test_only_the_most_recent_files_are_kept(folder, monkeypatch):
 def test_small_vocabularies_are_not_worth_a_file(folder, monkeypatch):
     monkeypatch.undo()
     monkeypatch.setenv("GUIDEWAY_CACHE", str(folder.parent))
-    assert Vocabulary.from_tokenizer_json(byte_level()).flat_trie is not None
+    assert Vocabulary.from_tokenizer_json(byte_level()).trie is not None
     assert not folder.exists()
 
 

@@ -19,7 +19,6 @@ from guideway.automaton.token_tries import Held, Row, pack
 from guideway.language.budget import Budget
 from guideway.language.derivative import Derivatives
 from guideway.language.nodes import Expr
-from guideway.vocabulary.trie import Trie
 from guideway.vocabulary.vocabulary import Vocabulary
 
 DEAD, UNSURE = 0, 1
@@ -86,33 +85,22 @@ class Reached:
     unsure: NDArray[np.int32]
 
 
-def walk(table: Table, trie: Trie, state: Expr) -> Reached:
+def walk(table: Table, vocabulary: Vocabulary, state: Expr) -> Reached:
     """Tokens whose bytes the machine can read from `state`."""
-    low = 0
-    numbers = np.array([table.number(state)], np.int32)  # of the nodes from `low` on, 0 where dead
-    found: list[tuple[NDArray[np.int32], NDArray[np.int32]]] = []
-    while (alive := np.flatnonzero(numbers)).size:
-        found.append(_tokens(trie, low, numbers))
-        first, last = low + int(alive[0]), low + int(alive[-1])
-        begin, end = int(trie.first_child[first]), int(trie.first_child[last + 1])
-        before = numbers.take(trie.parent[begin:end] - low)
+    trie = vocabulary.trie
+    numbers = np.zeros(len(trie) + 1, np.int32)  # of the nodes, 0 where dead
+    numbers[-1] = table.number(state)  # the empty prefix
+    for nodes, parents in vocabulary.levels:
+        alive = np.flatnonzero(numbers[parents])
+        if not alive.size:
+            break
+        before, here = numbers[parents[alive]], nodes[alive]
         table.leave(before)
-        numbers = table.rows.ravel().take(before << 8 | trie.byte[begin:end])
-        low = begin
-    tokens = np.concatenate([pair[0] for pair in found])
-    after = np.concatenate([pair[1] for pair in found])
-    sure = after != UNSURE
-    return Reached(tokens[sure], after[sure], tokens[~sure])
-
-
-def _tokens(
-    trie: Trie, low: int, numbers: NDArray[np.int32]
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Tokens at the live nodes from `low` on, each with the state that it leads to."""
-    offsets = trie.token_offsets[low : low + len(numbers) + 1]
-    after = numbers.repeat(np.diff(offsets))
-    alive = np.flatnonzero(after)
-    return trie.token_ids[offsets[0] : offsets[-1]].take(alive), after.take(alive)
+        numbers[here] = table.rows.ravel().take(before << 8 | trie.byte[here])
+    after = numbers[:-1].repeat(np.diff(trie.token_offsets))
+    tokens, unsure = trie.token_ids, after == UNSURE
+    sure = (after != 0) & ~unsure
+    return Reached(tokens[sure], after[sure], tokens[unsure])
 
 
 _STATE: Final = 5 << 10  # bytes of a state without its row: 3 to 7 KB in seven schemas
@@ -145,7 +133,7 @@ class Rows:
             return self._walked[1]
         if self._state_bytes > self._budget.table_bytes:
             self.forget()
-        found = walk(self._table, self._vocabulary.trie, state)
+        found = walk(self._table, self._vocabulary, state)
         self._walked = state, found
         return found
 

@@ -126,7 +126,7 @@ class TokenMaskCache:
         joined, self.token_at = vocabulary.joined
         self.tokens = np.frombuffer(joined or b"\0", np.uint8)
         self.token_tries = (
-            TokenTries(vocabulary.flat_trie, self.words) if token_tries is None else token_tries
+            TokenTries(vocabulary.trie, self.words) if token_tries is None else token_tries
         )
         self.deepest = self.token_tries.deepest
         self.ends = pack(sorted(vocabulary.eos_ids), vocabulary.width)

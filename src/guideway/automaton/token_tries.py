@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from guideway.automaton.jit.records import Record
 from guideway.automaton.kernels.layout import Context
-from guideway.vocabulary.trie import FlatTrie
+from guideway.vocabulary.trie import Trie
 
 
 def untouched(shape: int | tuple[int, ...], kind: Any) -> NDArray[Any]:
@@ -80,7 +80,7 @@ MOST_FIRST: Final = 1 << 20
 
 @final
 class TokenTries:
-    def __init__(self, trie: FlatTrie, words: int) -> None:
+    def __init__(self, trie: Trie, words: int) -> None:
         from guideway.automaton.kernels.tries import COUNTS
 
         nodes, tokens = len(trie.byte) + 1, len(trie.token_ids)

@@ -105,7 +105,7 @@ class Routes:
         found: list[int] = []
         for part, is_mark in split_marks(text):
             if is_mark:
-                found += self._vocabulary.trie.ids(part)[:1].tolist()
+                found += self._vocabulary.ids(part)[:1]
                 continue
             tokens = self._automaton.encode(part)
             if tokens is None:
@@ -357,7 +357,7 @@ class TokenGraph:
         for at in range(len(text)):
             for state in ways.pop(at, ()):
                 for spelling, length in self._spellings(text, at, read.names):
-                    for token in self._vocabulary.trie.ids(spelling).tolist():
+                    for token in self._vocabulary.ids(spelling):
                         after = self._after[state].get(token)
                         if after is not None:
                             ways.setdefault(at + length, set()).add(after)
@@ -367,7 +367,7 @@ class TokenGraph:
         self, text: bytes, at: int, names: tuple[bytes, ...]
     ) -> Iterator[tuple[bytes, int]]:
         """Spellings of tokens at a place of the text, and their lengths in it."""
-        for length in self._vocabulary.trie.prefixes(text, at):
+        for length in self._vocabulary.prefixes(text, at):
             yield text[at : at + length], length
         for name in names:
             if text.startswith(name, at):

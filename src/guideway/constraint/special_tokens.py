@@ -100,8 +100,8 @@ class _Lookup:
             return token if token < self.vocabulary.width else None
         found = self.vocabulary.special.get(token)
         if found is None:
-            spelled = self.vocabulary.trie.ids(token.encode())
-            return int(spelled[0]) if spelled.size else None
+            spelled = self.vocabulary.ids(token.encode())
+            return spelled[0] if spelled else None
         return found
 
     def _name(self, token: int) -> str:
@@ -226,7 +226,7 @@ class Segmentation:
     """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
-        self._trie = vocabulary.trie
+        self._vocabulary = vocabulary
         self._text = b""
         self._parts = dict[bytes, int | None]()
         self._fewest: list[int | None] = [0]  # tokens for its last 0, 1, 2, … bytes
@@ -253,17 +253,17 @@ class Segmentation:
         best, left = self._fewest[-1], len(text)
         lengths = [
             length
-            for length in self._trie.prefixes(text)
+            for length in self._vocabulary.prefixes(text)
             if best is not None and self._fewest[left - length] == best - 1
         ]
-        return [token for each in lengths for token in self._trie.ids(text[:each]).tolist()]
+        return [token for each in lengths for token in self._vocabulary.ids(text[:each])]
 
     def _measure(self, text: bytes) -> None:
         alike = _alike(text, self._text)
         fewest = self._fewest[: alike + 1]
         for at in range(len(text) - alike - 1, -1, -1):
             left = len(text) - at
-            rests = [fewest[left - length] for length in self._trie.prefixes(text, at)]
+            rests = [fewest[left - length] for length in self._vocabulary.prefixes(text, at)]
             fewest.append(min((1 + rest for rest in rests if rest is not None), default=None))
         self._text, self._fewest = text, fewest
 

@@ -3,7 +3,6 @@
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Final, final
 
 import numpy as np
@@ -14,7 +13,6 @@ from guideway.errors import LimitError
 from guideway.language.budget import Budget, Meter
 from guideway.language.derivative import Derivatives
 from guideway.language.nodes import Expr
-from guideway.vocabulary.trie import Trie
 from guideway.vocabulary.vocabulary import Vocabulary
 
 
@@ -88,19 +86,22 @@ class TokenFunctions:
     after: NDArray[np.int32]
 
 
-def token_functions(following: NDArray[np.int32], trie: Trie, most_bytes: int) -> TokenFunctions:
-    """The functions of the tokens in `trie` over a byte table, int32[states, 256]."""
+def token_functions(
+    following: NDArray[np.int32], vocabulary: Vocabulary, most_bytes: int
+) -> TokenFunctions:
+    """The functions of the tokens over a byte table, int32[states, 256]."""
     functions = _Functions(following, most_bytes)
-    found = np.zeros(len(trie), np.int32)
-    found[0] = STAYS
-    for low, high in pairwise(trie.level_offsets[1:].tolist()):
-        above = found[trie.parent[low:high]]
-        alive = np.flatnonzero(above)
+    trie = vocabulary.trie
+    found = np.zeros(len(trie) + 1, np.int32)
+    found[-1] = STAYS  # the empty prefix
+    for nodes, parents in vocabulary.levels:
+        alive = np.flatnonzero(found[parents])
         if not alive.size:
             break
-        found[low + alive] = functions.extended(above[alive], trie.byte[low + alive])
+        above, here = found[parents[alive]], nodes[alive]
+        found[here] = functions.extended(above, trie.byte[here])
     held = np.diff(trie.token_offsets)
-    return TokenFunctions(np.repeat(found, held), functions.after())
+    return TokenFunctions(np.repeat(found[:-1], held), functions.after())
 
 
 @final
@@ -187,7 +188,7 @@ def build_tables(
     """Tables of the language `start`, which begins with the lead of the vocabulary."""
     machine = Derivatives(start, vocabulary.spellable, Meter(budget).tick)
     table = byte_table(machine, start, most_states)
-    functions = token_functions(table.following, vocabulary.trie, budget.table_bytes)
+    functions = token_functions(table.following, vocabulary, budget.table_bytes)
     used, column = np.unique(functions.function, return_inverse=True)
     following = functions.after[used].T
     if not vocabulary.closed:

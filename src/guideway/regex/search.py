@@ -7,13 +7,16 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Final, final
 
-from guideway.errors import GuidewayError, SourceError
+from guideway.errors import GuidewayError, SourceError, UnsupportedError
+from guideway.language.fuel import while_there_is_room
+from guideway.language.nodes import Expr
+from guideway.language.regular import contains
 from guideway.regex.finite import finite_texts
+from guideway.regex.lowering import lower_search
 from guideway.regex.parser import parse_regex
 from guideway.regex.tree import (
     Alternation,
     Anchor,
-    Boundary,
     Class,
     Dot,
     Group,
@@ -33,7 +36,6 @@ _WORD: Final = frozenset("_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQ
 _NAMED: Final = {"digit": frozenset("0123456789"), "space": frozenset(" "), "word": _WORD}
 _CHOICE: Final = "aA0-_.b/: 1"  # preferred characters of a class, else the least ones
 _DEEPEST: Final = 64  # nodes within nodes
-_MOST_STEPS: Final = 4000  # nodes looked at
 _LONGEST: Final = 256  # characters
 _FLAGS: Final = re.compile(r"(?:\(\?[A-Za-z]+\))*")
 _WAYS: Final = ((0, 0), (1, 0), (1, 1), (4, 2), (12, 3))  # (repetitions, shift of choices)
@@ -66,96 +68,18 @@ def leading_flags(pattern: str) -> str:
 def finds(pattern: str, text: str) -> bool | None:
     r"""Return True if a well formed pattern is found in a text, None if unknown.
 
-    >>> finds("^a+$", "aa"), finds("^a+$", "ab"), finds(r"(a)\1", "aa")
+    >>> finds("^a+$", "aa"), finds("^a+$", "ab"), finds("a", "a" * 300)
     (True, False, None)
     """
-    if len(text) > _LONGEST or not _PRINTABLE.issuperset(text):
-        return None
-    finder = _Finder(text)
-    try:
-        return finder.ends(parsed(pattern).body, finder.every, _DEEPEST) != 0
-    except _UnknownError:
-        return None
+    if len(text) <= _LONGEST:
+        with suppress(UnsupportedError, UnicodeEncodeError), while_there_is_room:
+            return contains(_searched(pattern), text.encode())
+    return None
 
 
-@final
-class _Finder:
-    """End positions of nodes in one text."""
-
-    def __init__(self, text: str) -> None:
-        self._text, self._length = text, len(text)
-        self.every = (2 << len(text)) - 1
-        self._steps = 0
-
-    def ends(self, node: Node, starts: int, left: int) -> int:
-        """End positions of a node for the start positions `starts`."""
-        self._steps += 1
-        if left == 0 or self._steps > _MOST_STEPS:
-            raise _UnknownError
-        match node:
-            case Group(item):
-                return self.ends(item, starts, left - 1)
-            case Sequence(items):
-                for item in items:
-                    starts = self.ends(item, starts, left - 1) if starts else 0
-                return starts
-            case Alternation(options):
-                found = 0
-                for option in options:
-                    found |= self.ends(option, starts, left - 1)
-                return found
-            case Repeat():
-                return self._repeated(node, starts, left - 1)
-            case Look():
-                return self._looked(node, starts, left - 1)
-            case _:
-                return self._leaf(node, starts)
-
-    def _leaf(self, node: Leaf, starts: int) -> int:
-        match node:
-            case Text(text, mode) if not mode.ignore_case:
-                for char in text:
-                    starts = (starts & self._places(frozenset(char))) << 1
-                return starts
-            case Class() | Shorthand() | Dot():
-                return (starts & self._places(members(node))) << 1
-            case Anchor(kind):
-                return starts & (1 if kind.endswith("start") else 1 << self._length)
-            case Boundary(negated):
-                words = self._places(_WORD)
-                return starts & ((words ^ words << 1) ^ (self.every if negated else 0))
-            case _:
-                raise _UnknownError
-
-    def _repeated(self, node: Repeat, starts: int, left: int) -> int:
-        """Repeat until the positions no longer change."""
-        most = self._length + 1
-        for _ in range(min(node.low, most)):
-            starts = self.ends(node.item, starts, left)
-        for _ in range(most if node.high is None else min(node.high - node.low, most)):
-            more = starts | self.ends(node.item, starts, left)
-            if more == starts:
-                break
-            starts = more
-        return starts
-
-    def _looked(self, node: Look, starts: int, left: int) -> int:
-        found = 0
-        for place in range(self._length + 1):
-            here = 1 << place
-            if here & starts:
-                if node.ahead:
-                    seen = self.ends(node.item, here, left)
-                else:
-                    seen = self.ends(node.item, 2 * here - 1, left) & here
-                found |= here if (seen != 0) is not node.negated else 0
-        return found
-
-    def _places(self, chars: frozenset[str]) -> int:
-        found = 0
-        for place, char in enumerate(self._text):
-            found |= (char in chars) << place
-        return found
+@lru_cache(maxsize=1024)
+def _searched(pattern: str) -> Expr:
+    return lower_search(parsed(pattern))
 
 
 @lru_cache(maxsize=4096)

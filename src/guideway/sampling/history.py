@@ -201,11 +201,8 @@ def _holders(vocabulary: Vocabulary, data: bytes, *, within: bool) -> Ids:
 
 def _finishers(vocabulary: Vocabulary, data: bytes, *, within: bool) -> Ids:
     """The tokens whose spelling begins with `data`, or is `data`."""
-    trie = vocabulary.trie
-    if not within:
-        return trie.ids(data).astype(np.int64)
-    node = trie.node(data)
-    return NONE if node < 0 else trie.subtree_tokens(node).astype(np.int64)
+    found = vocabulary.beginning(data) if within else vocabulary.ids(data)
+    return np.array(found, np.int64)
 
 
 def _ids(tokens: Iterator[int]) -> Ids:

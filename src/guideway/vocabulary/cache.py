@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from guideway.extras import installed
-from guideway.vocabulary.trie import FlatTrie
+from guideway.vocabulary.trie import Trie
 
 MAGIC: Final = b"guideway" + (2).to_bytes(4, "little")
 BEFORE: Final = len(MAGIC) + 16
@@ -111,18 +111,18 @@ def kept(kind: str, content: Sequence[bytes], make: Callable[[], Record]) -> Rec
     return record
 
 
-def kept_trie(tokens: Sequence[bytes | None]) -> FlatTrie:
+def kept_trie(tokens: Sequence[bytes | None]) -> Trie:
     """The trie of `tokens`, cached."""
     if len(tokens) < WORTH_TOKENS:
-        return FlatTrie.build(tokens)
+        return Trie.build(tokens)
 
     def make() -> Record:
-        trie = FlatTrie.build(tokens)
-        return Record({}, {name: getattr(trie, name) for name in FlatTrie.__slots__})
+        trie = Trie.build(tokens)
+        return Record({}, {name: getattr(trie, name) for name in Trie.__slots__})
 
     spelled = [token or b"" for token in tokens]
     lengths = np.fromiter(map(len, spelled), np.int32, len(spelled))
-    return FlatTrie(**kept("trie", (b"".join(spelled), lengths.tobytes()), make).arrays)
+    return Trie(**kept("trie", (b"".join(spelled), lengths.tobytes()), make).arrays)
 
 
 def _key(content: Sequence[bytes]) -> str:

@@ -54,7 +54,7 @@ def heal(tokens: Sequence[int], vocabulary: Vocabulary) -> tuple[tuple[int, ...]
         if spelling is None or len(end) >= vocabulary.longest:
             break
         end = spelling + end
-        if _goes_on(end, vocabulary):
+        if len(vocabulary.beginning(end)) > len(vocabulary.ids(end)):  # a token is longer
             kept, taken = place, end
     return ids[:kept], taken
 
@@ -79,18 +79,10 @@ def across(vocabulary: Vocabulary, taken: tuple[int, ...]) -> tuple[int, ...]:
         (0, 1, 3)
     """
     data = b"".join(_spelling(token, vocabulary) or b"" for token in taken)
-    node = vocabulary.trie.node(data)
-    longer: list[int] = vocabulary.trie.subtree_tokens(node).tolist() if node >= 0 else []
-    return tuple(sorted({taken[0], *longer}))
+    return tuple(sorted({taken[0], *vocabulary.beginning(data).tolist()}))
 
 
 def _spelling(token: int, vocabulary: Vocabulary) -> bytes | None:
     if not 0 <= token < vocabulary.width:
         raise SourceError(f"{brief(token)} is not a token of {vocabulary!r}")
     return vocabulary.tokens[token] if token < len(vocabulary.tokens) else None
-
-
-def _goes_on(data: bytes, vocabulary: Vocabulary) -> bool:
-    """Return True if a token begins with `data` and is longer."""
-    trie, node = vocabulary.trie, vocabulary.trie.node(data)
-    return node >= 0 and bool(trie.first_child[node] < trie.first_child[node + 1])

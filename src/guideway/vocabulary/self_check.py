@@ -12,6 +12,7 @@ only the second equation holds for vocabularies that lose information.
 """
 
 import random
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, final
@@ -20,59 +21,30 @@ from guideway.errors import ModelError
 from guideway.vocabulary.backend import Backend, Config, steps
 from guideway.vocabulary.decoding import Decoding
 
+_CODE: Final = r"""
+the quick brown fox
+It's 9:30, isn't it?
+{"name": "Ada", "ids": [1, -2.5e3, null]}
+<p class='a'>&amp;</p></s>
+https://example.org/a?b=c#d
+C:\temp\new
+a=b;c//d /*e*/
+#!$%&()*+-/<=>?@[]^_`{|}~
+"""
+_WORDS: Final = """
+naïve café, co-op, x, HTTPServer2, 0123456789, 3.14159, ٣٫١٤, ²½Ⅷ, ..., ——
+Straße ĳs Œuvre, Zażółć gęślą jaźń, Đặng Việt, İstanbul ısı, Ελληνικά, Привет, 안녕하세요
+你好，世界, שלום עולם, مرحبا بالعالم, नमस्ते दुनिया, สวัสดีชาวโลก, こんにちは, ქართული, አማርኛ, ᏣᎳᎩ
+𐍈𝔘𝕏, ﬁ ﬂ Å Ω, 😀👍🏽, 👩‍👩‍👧, 🇩🇪, ☃️, Ġ ĉ Ċ, <0x0A>, ##s
+"""
 FRAGMENTS: Final = (
-    *("the quick brown fox", "It's 9:30, isn't it?", "naïve café", "co-op", "x", "HTTPServer2"),
-    *('{"name": "Ada", "ids": [1, -2.5e3, null]}', "def f(a_b, *args):\n\treturn a_b[0]"),
-    *(
-        "<p class='a'>&amp;</p></s>",
-        "https://example.org/a?b=c#d",
-        "C:\\temp\\new",
-        "a=b;c//d /*e*/",
-    ),
-    *(
-        "0123456789",
-        "3.14159",
-        "1,000,000",
-        "٣٫١٤",
-        "²½Ⅷ",
-        "#!$%&()*+-/<=>?@[]^_`{|}~",
-        "...",
-        "——",
-    ),
-    *("Straße ĳs Œuvre", "Zażółć gęślą jaźń", "Đặng Việt", "İstanbul ısı", "Ελληνικά", "Привет"),
-    *(
-        "שלום עולם",
-        "مرحبا بالعالم",
-        "नमस्ते दुनिया",
-        "สวัสดีชาวโลก",
-        "你好，世界",
-        "こんにちは",
-        "안녕하세요",
-    ),
-    *(
-        "ქართული",
-        "አማርኛ",
-        "ᏣᎳᎩ",
-        "𐍈𝔘𝕏",
-        "e\u0301 a\u0308\u0323",
-        "ﬁ ﬂ Å Ω",
-        "\u200bzero\u200dwidth\ufeff",
-    ),
-    *("😀👍🏽", "👩‍👩‍👧", "🇩🇪", "☃️", "a\u2581b", "Ġ ĉ Ċ", "<0x0A>", "##s", "\ufffd", "\U0010fffd"),
+    *_CODE.strip().splitlines(),
+    *re.split(", |\n", _WORDS.strip()),
+    *("def f(a_b, *args):\n\treturn a_b[0]", "1,000,000", "e\u0301 a\u0308\u0323", "a\u2581b"),
+    *("\u200bzero\u200dwidth\ufeff", "\ufffd", "\U0010fffd"),
 )
 SPACES: Final = (
-    " ",
-    "  ",
-    "\n",
-    "\n\n\n",
-    "\t",
-    "\r\n",
-    " \n ",
-    "   \t",
-    "\u00a0",
-    "\u3000",
-    "",
-    ", ",
+    *(" ", "  ", "\n", "\n\n\n", "\t", "\r\n", " \n ", "   \t", "\u00a0", "\u3000", "", ", "),
 )
 CONTROLS: Final = tuple(f"a{chr(code)}b" for code in (*range(0x20), *range(0x7F, 0xA0)))
 PAIRS: Final = 60  # of fragments with white space between and around

@@ -15,6 +15,7 @@ grammars, models or tokenizers.
 
 import hashlib
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -31,7 +32,7 @@ from guideway.vocabulary.backend import MOST_IDS, Backend, fast_backend
 from guideway.vocabulary.cache import kept_trie
 from guideway.vocabulary.end_ids import ends_beside, ends_of, named_ends
 from guideway.vocabulary.tokenizer_json import TokenTable, open_table, read_table
-from guideway.vocabulary.trie import FlatTrie, Trie
+from guideway.vocabulary.trie import Trie, levels
 
 _HALVES: Final = re.compile("[\ud800-\udfff]")
 NO_SPECIAL: Final[Mapping[str, int]] = MappingProxyType({})
@@ -182,7 +183,7 @@ class Vocabulary:
         made = cls(
             table.tokens, ends, width=width, lead=table.lead, special=table.special, loss=table.loss
         )
-        vars(made)["flat_trie"] = kept_trie(made.tokens)  # now: compiling opens no file
+        vars(made)["trie"] = kept_trie(made.tokens)  # now: compiling opens no file
         for prepare in prepared:
             prepare(made)
         return made
@@ -191,11 +192,6 @@ class Vocabulary:
     def lossless(self) -> bool:
         """Whether decoding the tokens of a text gives the text back."""
         return not self.loss
-
-    @cached_property
-    def trie(self) -> Trie:
-        """The spellings as a tree of bytes, built when first asked for."""
-        return Trie.of_flat(self.flat_trie)
 
     def shown(self, token: int) -> bytes:
         """What a token shows in a text: its bytes, or the name of a special token.
@@ -222,15 +218,58 @@ class Vocabulary:
         return np.array([len(token or b"") for token in self.tokens], np.int64)
 
     @cached_property
-    def flat_trie(self) -> FlatTrie:
-        """The trie in depth-first order, for compiled code.
+    def trie(self) -> Trie:
+        """The spellings as a tree of bytes.
 
         Vocabularies of tokenizers read it from the cache on disk; others build it at its first use.
 
         Raises:
             LimitError: a token is longer than 65,535 bytes.
         """
-        return FlatTrie.build(self.tokens)
+        return Trie.build(self.tokens)
+
+    @cached_property
+    def levels(self) -> "list[tuple[NDArray[np.int64], NDArray[np.int64]]]":
+        """The nodes of the trie by length of their prefix, each with its parent, -1 at the top."""
+        return [*levels(self.trie.depth)]
+
+    @cached_property
+    def _ids(self) -> dict[bytes, list[int]]:
+        found: dict[bytes, list[int]] = {}
+        for i, token in enumerate(self.tokens):
+            if token:
+                found.setdefault(token, []).append(i)
+        return found
+
+    @cached_property
+    def _lengths(self) -> list[int]:
+        return sorted({*map(len, self._ids)})
+
+    def ids(self, spelling: bytes) -> list[int]:
+        """The ids that spell exactly these bytes, ascending."""
+        return self._ids.get(spelling, [])
+
+    def prefixes(self, data: bytes, at: int = 0) -> list[int]:
+        """Lengths of the tokens that are prefixes of `data[at:]`, ascending.
+
+        >>> Vocabulary([b"a", b"abc", b"b"]).prefixes(b"xabcd", 1)
+        [1, 3]
+        """
+        left = len(data) - at
+        return [n for n in self._lengths if n <= left and data[at : at + n] in self._ids]
+
+    def beginning(self, prefix: bytes) -> "NDArray[np.int32]":
+        """The ids whose spelling begins with `prefix`, in byte order.
+
+        >>> Vocabulary([b"ab", b"b", b"a", b"ac"]).beginning(b"a").tolist()
+        [2, 0, 3]
+        """
+
+        def key(token: int) -> bytes:
+            return (self.tokens[token] or b"")[: len(prefix)]
+
+        ids = self.trie.token_ids
+        return ids[bisect_left(ids, prefix, key=key) : bisect_right(ids, prefix, key=key)]
 
     @cached_property
     def joined(self) -> "tuple[bytes, NDArray[np.int64]]":

@@ -146,10 +146,9 @@ class PromptReader:
 
     def spell(self, data: bytes) -> tuple[int, ...]:
         """The fewest tokens that spell `data`."""
-        trie = self._vocabulary.trie
         best: list[tuple[int, int]] = [(0, 0)] * (len(data) + 1)  # tokens from here, first's length
         for at in range(len(data) - 1, -1, -1):
-            ways = [(best[at + n][0] + 1, n) for n in trie.prefixes(data, at)]
+            ways = [(best[at + n][0] + 1, n) for n in self._vocabulary.prefixes(data, at)]
             best[at] = min(ways, default=(len(data) + 1, 1), key=lambda way: (way[0], -way[1]))
         if best[0][0] > len(data):
             raise ModelError(f"the vocabulary has no tokens for {data!r}")
@@ -157,7 +156,7 @@ class PromptReader:
         at = 0
         while at < len(data):
             length = best[at][1]
-            tokens.append(int(trie.ids(data[at : at + length])[0]))
+            tokens.append(self._vocabulary.ids(data[at : at + length])[0])
             at += length
         return tuple(tokens)
 
