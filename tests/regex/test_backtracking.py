@@ -14,7 +14,7 @@ from guideway.constraint.lowering import lower_source
 from guideway.errors import LimitError, UnsupportedError
 from guideway.language.expr import ANYTHING, concat
 from guideway.language.regular import contains
-from guideway.regex.backtracking import Exit, begins, exits
+from guideway.regex.backtracking import Exit, matches
 from guideway.regex.lowering import lower_regex
 from guideway.regex.parser import parse_regex
 
@@ -27,7 +27,8 @@ HUGE = "(a|b)*a(a|b){20}"
 def check(pattern: str, texts: list[str], flags: str = "", *, solid: bool = False) -> int:
     """How many exits the pattern has, which have to say what `re` does."""
     tree = parse_regex(pattern, flags=flags)
-    found, beginning = exits(tree, solid=solid), begins(tree, solid=solid)
+    made = matches(tree, solid=solid)
+    found, beginning = made.exits, made.begins
     if solid:
         pattern = rf"(?:{pattern})(?<=[\s\S])"  # of a text that begins here: not of nothing
     with warnings.catch_warnings():
@@ -112,8 +113,9 @@ def test_flags_are_honoured():
 
 def test_a_pattern_without_choices_has_its_texts_and_anything_behind():
     tree = parse_regex(r"(?P<x>if)[ab]{2}\d")
-    assert exits(tree) == (Exit(lower_regex(tree), ANYTHING),)
-    assert begins(tree) is concat(lower_regex(tree), ANYTHING)
+    made = matches(tree)
+    assert made.exits == (Exit(lower_regex(tree), ANYTHING),)
+    assert made.begins is concat(lower_regex(tree), ANYTHING)
 
 
 @pytest.mark.parametrize(
@@ -142,16 +144,16 @@ def test_a_pattern_without_choices_has_its_texts_and_anything_behind():
 )
 def test_what_looks_elsewhere_is_refused_with_its_place(pattern: str, feature: str, place: str):
     with pytest.raises(UnsupportedError, match="terminal") as error:
-        exits(parse_regex(pattern))
+        matches(parse_regex(pattern))
     assert (error.value.feature, error.value.place) == (feature, place)
 
 
 def test_what_is_too_large_is_refused():
     with pytest.raises(LimitError, match="states") as error:
-        exits(parse_regex("(?:[ab]*a[ab]{13})?b"))
+        matches(parse_regex("(?:[ab]*a[ab]{13})?b"))
     assert error.value.limit == "states of a pattern"
     with pytest.raises(LimitError, match="300 different sets of characters") as error:
-        exits(parse_regex("|".join(f"{chr(code)}+?b" for code in range(0x4E00, 0x4E00 + 298))))
+        matches(parse_regex("|".join(f"{chr(code)}+?b" for code in range(0x4E00, 0x4E00 + 298))))
     assert error.value.needed == 300
 
 

@@ -1,7 +1,9 @@
 """Deterministic automata: the smallest one, its texts, and strongly connected components."""
 
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TypeAlias, TypeVar, final
 
 from guideway.language.expr import EMPTY, EPSILON, alt, concat, repeat
@@ -93,21 +95,49 @@ def smallest(automaton: Automaton) -> tuple[Automaton, Sequence[int]]:
     >>> smallest(Automaton([[1, 2], [1, 2], [0, 0]], "xxy"))
     (Automaton(rows=((0, 1), (0, 0)), marks=('x', 'y')), [0, 0, 1])
     """
-    kinds = _numbered(automaton.marks)
-    count = 0
-    while count != max(kinds) + 1:
-        count = max(kinds) + 1
-        spend(len(kinds))
-        looks = [
-            (kind, *[kinds[target] for target in row])
-            for kind, row in zip(kinds, automaton.rows, strict=True)
-        ]
-        kinds = _numbered(looks)
+    kinds = _refined(automaton)
     first = dict[int, int]()
     for state, kind in enumerate(kinds):
         first.setdefault(kind, state)
     rows = tuple(tuple(kinds[t] for t in automaton.rows[state]) for state in first.values())
     return Automaton(rows, tuple(automaton.marks[state] for state in first.values())), kinds
+
+
+def _refined(automaton: Automaton) -> list[int]:
+    """The class of each state, numbered in the order of the first ones (Hopcroft 1971)."""
+    kinds = _numbered(automaton.marks)
+    classes: list[set[int]] = [set() for _ in {*kinds}]
+    for state, kind in enumerate(kinds):
+        classes[kind].add(state)
+    before = _before(automaton.rows)
+    todo = {*range(len(classes))}
+    while todo:
+        sources = defaultdict[int, list[int]](list)  # by symbol
+        for symbol, state in chain.from_iterable(before[each] for each in classes[todo.pop()]):
+            sources[symbol].append(state)
+        spend(1 + len(sources))
+        for states in sources.values():
+            found = defaultdict[int, set[int]](set)
+            for state in states:
+                found[kinds[state]].add(state)
+            for kind, inside in found.items():
+                smaller, larger = sorted((inside, classes[kind] - inside), key=len)
+                if smaller:
+                    for state in smaller:
+                        kinds[state] = len(classes)
+                    todo.add(len(classes))
+                    classes[kind] = larger
+                    classes.append(smaller)
+    return _numbered(kinds)
+
+
+def _before(rows: Sequence[Sequence[int]]) -> list[list[tuple[int, int]]]:
+    """For each state, the symbols and states that lead to it."""
+    found: list[list[tuple[int, int]]] = [[] for _ in rows]
+    for state, row in enumerate(rows):
+        for symbol, target in enumerate(row):
+            found[target].append((symbol, state))
+    return found
 
 
 def _numbered(values: Sequence[Hashable]) -> list[int]:
@@ -181,13 +211,10 @@ class Texts:
 
 def reaching(rows: Sequence[Sequence[int]], targets: Sequence[int]) -> set[int]:
     """The states from which one of the targets can be reached, and the targets."""
-    sources = dict[int, set[int]]()
-    for state, row in enumerate(rows):
-        for target in row:
-            sources.setdefault(target, set()).add(state)
+    before = _before(rows)
     found, todo = {*targets}, [*targets]
     while todo:
-        fresh = sources.get(todo.pop(), set()) - found
+        fresh = {state for _, state in before[todo.pop()]} - found
         found |= fresh
         todo += fresh
     return found

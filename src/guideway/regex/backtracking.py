@@ -7,9 +7,7 @@ all ways of backtracking in order (`backtracking_automaton`); after an exit, the
 not match. Conditions on text before the match (^, \b at the start, `(?<!a)`) are refused.
 """
 
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache
+from collections.abc import Callable, Sequence
 from typing import Final, final
 
 from guideway.language.expr import (
@@ -68,52 +66,28 @@ class Exit:
     after: Expr
 
 
-def exits(pattern: Pattern, marks: bool = False, solid: bool = False) -> tuple[Exit, ...]:
-    """The texts that `re.match` may prefer, each with the language of what has to follow it.
+@final
+@by_value
+class Matches:
+    """The texts that `re.match` may prefer, and the texts that begin with a match."""
+
+    exits: tuple[Exit, ...]
+    begins: Expr
+
+
+def matches(pattern: Pattern, marks: bool = False, solid: bool = False) -> Matches:
+    """The matches of a pattern.
 
     `marks`: special tokens may follow, which no pattern matches. `solid`: empty matches do not
     count, and backtracking goes on after them. Raises UnsupportedError or LimitError.
     """
-    return _preferences(_Key(pattern.text, _modes(pattern), marks, solid, pattern))[0]
-
-
-def begins(pattern: Pattern, marks: bool = False, solid: bool = False) -> Expr:
-    """The texts that begin with a match; errors as in `exits`."""
-    return _preferences(_Key(pattern.text, _modes(pattern), marks, solid, pattern))[1]
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class _Key:
-    """A pattern, compared by text and flags: comparing trees would recurse."""
-
-    text: str
-    modes: tuple[Hashable, ...]
-    marks: bool
-    solid: bool
-    pattern: Pattern = field(compare=False)
-
-
-def _modes(pattern: Pattern) -> tuple[Hashable, ...]:
-    found: list[Hashable] = []
-    for node in nodes_of(pattern.body):
-        if isinstance(node, Text | Class | Shorthand | Dot | Boundary | Back):
-            found.append(node.mode)
-        elif isinstance(node, Anchor):
-            found.append(node.kind)
-    return tuple(found)
-
-
-@lru_cache(maxsize=1024)
-def _preferences(key: _Key) -> tuple[tuple[Exit, ...], Expr]:
-    """The exits of a pattern, and the texts that begin with a match."""
-    if not key.solid and (_is_plain(key.pattern.body) or _ends_once(key.pattern.body)):
-        text = lower_regex(key.pattern)
-        return () if text is EMPTY else (Exit(text, ANYTHING),), concat(text, ANYTHING)
-    words = _words(key.pattern.body)
+    if not solid and (_is_plain(pattern.body) or _ends_once(pattern.body)):
+        text = lower_regex(pattern)
+        return Matches(() if text is EMPTY else (Exit(text, ANYTHING),), concat(text, ANYTHING))
+    words = _words(pattern.body)
     if words is not None:
-        return _of_words([word for word in words if word or not key.solid])
-    return _Reader(key.pattern, key.marks, key.solid).read()
+        return _of_words([word for word in words if word or not solid])
+    return _Reader(pattern, marks, solid).read()
 
 
 def _words(root: Node) -> list[str] | None:
@@ -130,8 +104,8 @@ def _is_spelled_so(node: Text) -> bool:
     return not node.mode.ignore_case and not any("\ud800" <= char <= "\udfff" for char in node.text)
 
 
-def _of_words(words: Sequence[str]) -> tuple[tuple[Exit, ...], Expr]:
-    """Preferences of an alternation of words: one is taken if no earlier one matches there."""
+def _of_words(words: Sequence[str]) -> Matches:
+    """Matches of an alternation of words: one is taken if no earlier one matches there."""
     order = {word: place for place, word in enumerate(words)}
     longer: dict[str, list[str]] = {}  # by word, the rests of those preferred to it
     cut: set[str] = set()
@@ -151,7 +125,7 @@ def _of_words(words: Sequence[str]) -> tuple[tuple[Exit, ...], Expr]:
         Exit(either(texts), complement(concat(either(rest.encode() for rest in rests), ANYTHING)))
         for rests, texts in ends.items()
     ]
-    return tuple(exits), concat(either(word.encode() for word in words), ANYTHING)
+    return Matches(tuple(exits), concat(either(word.encode() for word in words), ANYTHING))
 
 
 def _items(node: Node) -> Sequence[Node]:
@@ -212,19 +186,20 @@ class _Reader:
         self._languages = self._machine.languages
         self._characters: dict[int, Expr] = {}
 
-    def read(self) -> tuple[tuple[Exit, ...], Expr]:
-        """The exits, and the texts that begin with a match."""
+    def read(self) -> Matches:
         start = self._machine.start(self._program.start, self._machine.pasts, solid=self._solid)
-        places, rows = explored([start], self._machine.row)
+        following = explored([start], self._machine.row)
+        number = {place: n for n, place in enumerate(following)}
+        rows = [[number[target] for target in row] for row in following.values()]
         begins = self._watches.begun(self._program.start, self._machine.pasts, solid=self._solid)
-        afters = self._afters(places)
+        afters = self._afters([*following])
         texts, _ = smallest(Automaton(rows, afters))
         rest = self._rest()
         exits: list[Exit] = []
         for after in dict.fromkeys(each for each in afters if each != NONE):
             ends = [mark == after for mark in texts.marks]
             exits.append(Exit(Texts(texts.rows, ends, self._spelled).after(0), rest(after)))
-        return tuple(exits), rest(begins)
+        return Matches(tuple(exits), rest(begins))
 
     def _rest(self) -> Callable[[int], Expr]:
         """Expressions of languages, as the texts that follow.

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Final, TypeAlias, TypeVar, assert_never, final
 
 from guideway.errors import LimitError, UnsupportedError
-from guideway.language.finite_automata import Automaton, Texts, smallest, strongly_connected
+from guideway.language.finite_automata import Automaton, Texts, smallest
 from guideway.language.fuel import spend
 from guideway.language.nodes import Expr
 from guideway.language.regular import derivative
@@ -41,10 +41,9 @@ class Languages:
     """The known languages: derivatives by atom in `rows`, nullability in `ends`."""
 
     def __init__(self, atoms: int) -> None:
-        self.rows: list[Sequence[int]] = [[ALL] * atoms, [NONE] * atoms]
-        self.ends = [True, False]
+        self.rows: Sequence[Sequence[int]] = [[ALL] * atoms, [NONE] * atoms]
+        self.ends: Sequence[bool] = [True, False]
         self._atoms = range(atoms)
-        self._alike = {(self.ends[each], tuple(self.rows[each])): each for each in (ALL, NONE)}
         self._numbers: dict[Expr, int] = {}
         self._both: dict[tuple[int, int], int] = {}
         self._not = {ALL: NONE, NONE: ALL}
@@ -107,141 +106,47 @@ class Languages:
 
         `following` gives the successors by atom, `known` the language of a state if it has one.
         """
-        rows, numbers = _explored(starts, following, known)
-        seen, met = set[State](numbers), {state: place for place, state in enumerate(rows)}
-        for component in strongly_connected(met, rows.__getitem__, seen):
-            self._settle(sorted(component, key=met.__getitem__), rows, ends, numbers)
-        return numbers
+        numbers: dict[State, int] = {}
 
-    def _settle(
-        self,
-        component: Sequence[State],
-        rows: Mapping[State, Sequence[State]],
-        ends: Callable[[State], bool],
-        numbers: dict[State, int],
-    ) -> None:
-        """Number the states of a strongly connected component; those it leads to are numbered.
+        def unknown(state: State) -> Sequence[State]:
+            number = known(state)
+            if number is None:
+                spend(_STATE)
+                return following(state)
+            numbers[state] = number
+            return ()
 
-        The first of `component` was found first. The minimized component is new, or equal to known
-        states if its first state is.
-        """
-        if len(component) == 1 and component[0] not in rows[component[0]]:
-            (state,) = component
-            row = [numbers[target] for target in rows[state]]
-            found = self._alike.get((ends(state), tuple(row)))
-            numbers[state] = self._added(ends(state), row) if found is None else found
-            return
-        order = {state: place for place, state in enumerate(component)}
-        outside: dict[int, int] = {}
-        table = [
-            [
-                order[target]
-                if target in order
-                else len(order) + outside.setdefault(numbers[target], len(outside))
-                for target in rows[state]
-            ]
-            for state in order
-        ]
-        table += [[len(order) + place] * len(self._atoms) for place in range(len(outside))]
-        automaton, kinds = smallest(Automaton(table, [*map(ends, order), *(~n for n in outside)]))
-        fixed = dict(zip(kinds[len(order) :], outside, strict=True))
-        found = self._equal(automaton, kinds[0], fixed)
-        if found is None:
-            fresh = [kind for kind in dict.fromkeys(kinds) if kind not in fixed]
-            found = fixed | {kind: len(self.rows) + n for n, kind in enumerate(fresh)}
-            for kind in fresh:
-                row = [found[target] for target in automaton.rows[kind]]
-                self._added(automaton.marks[kind] is True, row)
-        numbers |= {state: found[kinds[place]] for state, place in order.items()}
-
-    def _added(self, ends: bool, row: Sequence[int]) -> int:
-        self._alike[ends, tuple(row)] = len(self.rows)
-        self.rows.append(row)
-        self.ends.append(ends)
-        return len(self.rows) - 1
-
-    def _equal(
-        self, automaton: Automaton, start: int, fixed: Mapping[int, int]
-    ) -> Mapping[int, int] | None:
-        """Known languages of the states of an automaton if `start` has one; `fixed` are known."""
-        first = [(atom, fixed[to]) for atom, to in enumerate(automaton.rows[start]) if to in fixed]
-        for language, row in enumerate(self.rows):
-            if all(row[atom] == number for atom, number in first):
-                found = self._bisimilar(automaton, start, language, fixed)
-                if found is not None:
-                    return found
-        return None
-
-    def _bisimilar(
-        self, automaton: Automaton, start: int, language: int, fixed: Mapping[int, int]
-    ) -> Mapping[int, int] | None:
-        """The languages of the states if `start` is this language, else None."""
-        found, todo = {**fixed, start: language}, [start]
-        while todo:
-            state = todo.pop()
-            if self.ends[found[state]] != automaton.marks[state]:
-                return None
-            for target, number in zip(automaton.rows[state], self.rows[found[state]], strict=True):
-                if target not in found:
-                    found[target] = number
-                    todo.append(target)
-                elif found[target] != number:
-                    return None
-        return found
+        rows = explored(starts, unknown)
+        fresh = [state for state in rows if state not in numbers]
+        places = numbers | {state: len(self.rows) + n for n, state in enumerate(fresh)}
+        table = [*self.rows, *([places[target] for target in rows[state]] for state in fresh)]
+        automaton, kinds = smallest(Automaton(table, [*self.ends, *map(ends, fresh)]))
+        # Known languages differ from one another and come first, so they keep their numbers.
+        self.rows, self.ends = automaton.rows, [mark is True for mark in automaton.marks]
+        return {state: kinds[place] for state, place in places.items()}
 
 
 def _pair(left: int, right: int) -> tuple[int, int]:
     return (left, right) if left < right else (right, left)
 
 
-def _explored(
-    starts: Sequence[State],
-    following: Callable[[State], Sequence[State]],
-    known: Callable[[State], int | None],
-) -> tuple[dict[State, Sequence[State]], dict[State, int]]:
-    """Successors of all reachable unknown states, and the languages of the known ones."""
+def explored(
+    starts: Sequence[State], following: Callable[[State], Sequence[State]]
+) -> dict[State, Sequence[State]]:
+    """The successors of all reachable states, in the order in which the states are found."""
     rows: dict[State, Sequence[State]] = {}
-    numbers: dict[State, int] = {}
     todo = [*starts]
     for state in todo:  # grows while we go
-        if state in rows or state in numbers:
-            continue
-        number = known(state)
-        if number is not None:
-            numbers[state] = number
-            continue
-        spend(_STATE)
-        rows[state] = following(state)
-        todo += dict.fromkeys(rows[state])
-        _check_size(len(rows))
-    return rows, numbers
-
-
-def explored(
-    starts: Sequence[State], following: Callable[[State], Sequence[State]], most: int = MOST_STATES
-) -> tuple[Sequence[State], Sequence[Sequence[int]]]:
-    """All reachable states, `starts` first, and their successors by atom as numbers."""
-    numbers = {state: number for number, state in enumerate(starts)}
-    states, rows = [*starts], list[Sequence[int]]()
-    for state in states:  # grows while we go
-        row: list[int] = []
-        for target in following(state):
-            number = numbers.setdefault(target, len(states))
-            if number == len(states):
-                states.append(target)
-            row.append(number)
-        rows.append(row)
-        _check_size(len(states), most)
-    return states, rows
-
-
-def _check_size(states: int, most: int = MOST_STATES) -> None:
-    if states > most:
-        raise LimitError(
-            f"the automaton of a pattern has more than {most} states",
-            limit="states of a pattern",
-            given=most,
-        )
+        if state not in rows:
+            rows[state] = following(state)
+            todo += dict.fromkeys(rows[state])
+        if len(rows) > MOST_STATES:
+            raise LimitError(
+                f"the automaton of a pattern has more than {MOST_STATES} states",
+                limit="states of a pattern",
+                given=MOST_STATES,
+            )
+    return rows
 
 
 Thread: TypeAlias = tuple[int, int]  # numbers of a stack with a Read on top, and of a guard
@@ -610,7 +515,7 @@ class NotByParts(Exception):  # noqa: N818  it says how to go on, and is no erro
 
 
 def whole_matches(pattern: Pattern, search: bool, spell: Callable[[CodePoints], Expr]) -> Expr:
-    """The texts that `pattern` matches as a whole.
+    """The texts that `pattern` matches as a whole, or (`search`) in which it matches somewhere.
 
     >>> from guideway.language.utf8 import character
     >>> from guideway.regex.parser import parse_regex
@@ -619,14 +524,8 @@ def whole_matches(pattern: Pattern, search: bool, spell: Callable[[CodePoints], 
     >>> contains(texts, b"abba"), contains(texts, b"abab")
     (True, False)
 
-    Args:
-        pattern: the tree, which refers back to no group.
-        search: those in which it matches somewhere.
-        spell: one character out of a set, as bytes.
-
-    Raises:
-        UnsupportedError: lookaround nested more than 12 deep.
-        LimitError: the automaton is too large.
+    The pattern has no back references. `spell` gives one character out of a set as bytes. Raises
+    UnsupportedError for lookaround nested more than 12 deep, LimitError for a large automaton.
     """
     steps = whole_program(pattern, search)
     watches = Watches(steps)

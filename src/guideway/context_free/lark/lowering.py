@@ -55,7 +55,7 @@ from guideway.language.nodes import Ahead, Expr, Least, Look
 from guideway.language.pushdown import Frame, Stacked
 from guideway.language.regular import byte_classes, derivative, least_byte, remainder
 from guideway.language.set_algebra import solid
-from guideway.regex.backtracking import Exit, exits
+from guideway.regex.backtracking import Exit, matches
 from guideway.regex.parser import parse_regex
 from guideway.sources.sources import Source
 
@@ -656,10 +656,15 @@ def _alternative(
     return tuple(Item(Name(name) if name in rules else Terminal(name)) for name in expansion)
 
 
+@lru_cache(maxsize=1 << 10)  # many grammars share terminals
+def _exits(regex: str, marks: bool, solid: bool) -> tuple[Exit, ...]:
+    return matches(parse_regex(regex), marks, solid).exits
+
+
 def _taken(terminal: LarkTerminal, level: int, marks: bool) -> Expr:
     """The texts of a terminal with the lookahead that `re.match` implies."""
     try:
-        found = exits(parse_regex(terminal.pattern), marks, terminal.solid)
+        found = _exits(terminal.pattern, marks, terminal.solid)
     except (SourceError, UnsupportedError) as error:
         raise said_of(terminal, error) from None
     except LimitError as error:

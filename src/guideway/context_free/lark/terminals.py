@@ -30,7 +30,7 @@ from guideway.language.regular import (
     least_byte,
     remainder,
 )
-from guideway.regex.backtracking import Exit, begins, exits
+from guideway.regex.backtracking import Exit, Matches, matches
 from guideway.regex.lowering import lower_regex
 from guideway.regex.parser import parse_regex
 from guideway.regex.tree import Pattern, refers_by_number
@@ -53,10 +53,8 @@ def _parsed(regex: str) -> Pattern:
 
 
 @lru_cache(maxsize=1 << 10)
-def _matched(regex: str, marks: bool, solid: bool) -> tuple[tuple[Exit, ...], Expr]:
-    """The exits of a regex, and the texts that begin with a match."""
-    pattern = _parsed(regex)
-    return exits(pattern, marks, solid), begins(pattern, marks, solid)
+def _matches(regex: str, marks: bool, solid: bool) -> Matches:
+    return matches(_parsed(regex), marks, solid)
 
 
 @final
@@ -128,14 +126,14 @@ class Terminal:
         """The texts of matches with the lookahead that they require."""
         if self.word is not None:
             return (Exit(literal(self.word), ANYTHING),)
-        return _matched(self.shape.pattern, self._marks, self.shape.solid)[0]
+        return _matches(self.shape.pattern, self._marks, self.shape.solid).exits
 
     @cached_property
     def begins(self) -> Expr:
         """The texts that begin with a match."""
         if self.word is not None:
             return concat(literal(self.word), ANYTHING)
-        return _matched(self.shape.pattern, self._marks, self.shape.solid)[1]
+        return _matches(self.shape.pattern, self._marks, self.shape.solid).begins
 
     @cached_property
     def whole(self) -> Expr:
