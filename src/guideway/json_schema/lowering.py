@@ -6,7 +6,7 @@ schema. `explain_conflict` names the keywords that no instance satisfies togethe
 
 import json
 from collections.abc import Callable, Sequence
-from functools import partial, reduce
+from functools import lru_cache, partial, reduce
 from itertools import combinations
 from typing import Any, Final, Literal, TypeAlias, assert_never, cast, final
 from weakref import finalize, ref
@@ -43,7 +43,7 @@ from guideway.json_schema.parser import LooseParts, parse_json_schema
 from guideway.json_schema.resources import JSON_TEXT, Draft
 from guideway.json_schema.satisfiability.lazy_parts import read_tame
 from guideway.json_schema.satisfiability.parts import TameSchema
-from guideway.json_schema.scalars import Leaves, number, remembered, string, text_content
+from guideway.json_schema.scalars import number, remembered, string, text_content
 from guideway.json_schema.source import JsonSchema
 from guideway.json_schema.spelling import QUOTE, JsonStyle, Spelling, json_array, json_style, quoted
 from guideway.json_schema.text import Json, find, show
@@ -246,7 +246,6 @@ class TameLowering:
 
 
 Composed: TypeAlias = Literal["array", "object"]
-_every: Leaves[Rule] = Leaves(most=64)
 
 
 def anything(style: JsonStyle) -> Expr:
@@ -261,6 +260,7 @@ def anything(style: JsonStyle) -> Expr:
     return alt(*scalars, every("array", style), every("object", style))
 
 
+@lru_cache(maxsize=64)
 def every(kind: Composed, style: JsonStyle) -> Rule:
     """All arrays, or all objects.
 
@@ -270,12 +270,8 @@ def every(kind: Composed, style: JsonStyle) -> Rule:
     >>> every("array", style) is every("array", style)
     True
     """
-    found = _every.get((kind, style))
-    if found is None:
-        make = _arrays if kind == "array" else _objects
-        found = Rule(kind, inhabited=True, make=lambda: make(style))
-        _every.put((kind, style), found)
-    return found
+    make = _arrays if kind == "array" else _objects
+    return Rule(kind, inhabited=True, make=lambda: make(style))
 
 
 def _arrays(style: JsonStyle) -> Expr:

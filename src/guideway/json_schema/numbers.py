@@ -58,42 +58,21 @@ def exponents(low: int | None, high: int | None, plain: bool = False) -> Expr:
 
 
 def _shifts(low: int | None, high: int | None, plain: bool) -> Expr:
-    positive = concat(optional(literal("+")), _magnitude(low, high))
-    negative = concat(literal("-"), _magnitude(_negated(high), _negated(low)))
-    found = alt(positive, negative)
+    positive = concat(optional(literal("+")), _shift(low, high))
+    least, most = None if high is None else -high, None if low is None else -low
+    found = alt(positive, concat(literal("-"), _shift(least, most)))
     return both(found, PLAIN_SHIFT) if plain else found
 
 
-def _negated(end: int | None) -> int | None:
-    return None if end is None else -end
-
-
-def _magnitude(low: int | None, high: int | None) -> Expr:
-    if high is not None and high < 0:
-        return EMPTY
-    zeros = repeat(literal("0"))
-    above = repeat(DIGIT, 1) if low is None or low <= 0 else concat(zeros, _at_least(str(low)))
-    return above if high is None else both(above, concat(zeros, _at_most(str(high))))
-
-
-def _at_least(digits: str) -> Expr:
-    rest = EPSILON
-    for behind, digit in enumerate(map(int, reversed(digits))):
-        greater = concat(_digits(digit + 1, 9), repeat(DIGIT, behind, behind))
-        rest = alt(concat(_digits(digit, digit), rest), greater)
-    return alt(rest, concat(NONZERO, repeat(DIGIT, len(digits))))
-
-
-def _at_most(digits: str) -> Expr:
-    rest = EPSILON
-    for behind, digit in enumerate(map(int, reversed(digits))):
-        smaller = concat(_digits(0, digit - 1), repeat(DIGIT, behind, behind))
-        rest = alt(concat(_digits(digit, digit), rest), smaller)
-    return alt(rest, repeat(DIGIT, 1, len(digits) - 1) if len(digits) > 1 else EMPTY)
-
-
-def _digits(low: int, high: int) -> Expr:
-    return byte_set(range(ord("0") + low, ord("0") + high + 1))
+def _shift(low: int | None, high: int | None) -> Expr:
+    """The whole numbers from `low` to `high`, maybe with zeros before them."""
+    least = max(1, low or 0)
+    some = EMPTY
+    if high is None or high >= least:
+        upper = None if high is None else Bound(Decimal(high))
+        some = concat(repeat(_ZERO), _decimals(Bound(Decimal(least)), upper, point=False))
+    zero = (low or 0) <= 0 and (high is None or high >= 0)
+    return alt(some, repeat(_ZERO, 1)) if zero else some
 
 
 _STEP = 12  # fuel for the digits after a remainder
@@ -181,16 +160,6 @@ class _Edge(NamedTuple):
         return _Edge(self.digits[1:], self.exclusive)
 
 
-class _Form(NamedTuple):
-    """Form of a mantissa: `places` digits after the point, then zeros; None: any."""
-
-    point: bool
-    places: int | None
-
-    def after(self) -> "_Form":
-        return self if not self.places else _Form(self.point, self.places - 1)
-
-
 _AT_ONCE: Final = 4  # digits of a bound between lazy rules
 _POINT: Final = literal(".")
 _NONE: Final = _Edge((), exclusive=False)
@@ -199,49 +168,28 @@ _ALL: Final = Bound(Decimal(0), exclusive=True)
 
 
 def between(
-    lower: Bound | None,
-    upper: Bound | None,
-    *,
-    places: int | None = None,
-    digits: bool = False,
-    plain: bool = False,
+    lower: Bound | None, upper: Bound | None, *, integer: bool = False, plain: bool = False
 ) -> Expr:
     """Positive numbers between two bounds, without a sign.
 
-    places: most digits of the fraction that may differ from 0, None for any number; digits: no
-    fraction and no exponent; plain: exponents of at most three digits.
+    integer: whole numbers, as digits; plain: exponents of at most three digits.
     """
     low = _ALL if lower is None or lower.value <= 0 else lower
-    if places is not None:
-        low = _rounded(low, places, up=True)
-        upper = None if upper is None else _rounded(upper, places, up=False)
+    if integer:
+        low = _rounded(low, up=True)
+        upper = None if upper is None else _rounded(upper, up=False)
     if upper is not None and (upper.value <= 0 or low.value > upper.value):
         return EMPTY
-    form = _Form(not digits, places)
-    parts = [_decimals(low, upper, form)]
-    if not digits:
-        parts += _scientific(low, upper, form, plain)
-    return alt(*parts)
+    decimals = _decimals(low, upper, point=not integer)
+    return decimals if integer else alt(decimals, *_scientific(low, upper, plain))
 
 
-def shifted_away(places: int, *, plain: bool = False) -> Expr:
-    """Numbers with an exponent that leaves `places` (maybe < 0) digits after the point."""
-    return alt(*_scientific(_ALL, None, _Form(True, places), plain))
-
-
-def _rounded(bound: Bound, places: int, *, up: bool) -> Bound:
-    """Inclusive bound at the nearest allowed number with `places` digits after the point."""
-    shifted = _shifted(bound.value, places)
-    whole = shifted.to_integral_value(ROUND_CEILING if up else ROUND_FLOOR)
-    if bound.exclusive and whole == shifted:
+def _rounded(bound: Bound, *, up: bool) -> Bound:
+    """Inclusive bound at the nearest allowed integer."""
+    whole = bound.value.to_integral_value(ROUND_CEILING if up else ROUND_FLOOR)
+    if bound.exclusive and whole == bound.value:
         whole = Decimal(int(whole) + (1 if up else -1))
-    return Bound(_shifted(whole, -places))
-
-
-def _shifted(value: Decimal, places: int) -> Decimal:
-    """Move the point to the right; `scaleb` would round."""
-    sign, digits, exponent = value.as_tuple()
-    return Decimal((sign, digits, int(exponent) + places))
+    return Bound(whole)
 
 
 def _edge(bound: Bound, whole: int) -> _Edge:
@@ -254,124 +202,78 @@ def _digits_before(bound: Bound) -> int:
     return max(1, bound.value.adjusted() + 1) if bound.value else 1
 
 
-def _decimals(low: Bound, high: Bound | None, form: _Form) -> Expr:
+def _decimals(low: Bound, high: Bound | None, *, point: bool) -> Expr:
+    """Digits and, with `point`, an optional fraction."""
     least = _digits_before(low)
+    units = partial(_units, point=point, first=True)
+    fraction = FRACTION if point else EPSILON
     if high is None:
-        longer = concat(NONZERO, repeat(DIGIT, least), _free_fraction(form))
-        return alt(_units(_edge(low, least), None, least, form, first=True), longer)
+        longer = concat(NONZERO, repeat(DIGIT, least), fraction)
+        return alt(units(_edge(low, least), None, least), longer)
     most = _digits_before(high)
     if least == most:
-        return _units(_edge(low, least), _edge(high, least), least, form, first=True)
-    short = _units(_edge(low, least), None, least, form, first=True)
-    return alt(short, _longer(_edge(high, most), most, least + 1, form, least=1))
+        return units(_edge(low, least), _edge(high, least), least)
+    shortest, longest = units(_edge(low, least), None, least), units(None, _edge(high, most), most)
+    if most - least == 1:
+        return alt(shortest, longest)
+    return alt(shortest, concat(NONZERO, repeat(DIGIT, least, most - 2), fraction), longest)
 
 
-def _up_to(high: _Edge, left: int, needed: int, form: _Form) -> Expr:
-    """Numbers with `needed` to `left` digits before the point."""
-    if left == 0:
-        return _units(None, high, 0, form)
-    ended = _free_fraction(form) if needed <= 0 else EMPTY
-    some = high.digits or not high.exclusive or needed < left
-    if left % _AT_ONCE or not some:
-        return alt(ended, _longer(high, left, needed, form))
-    make = partial(_longer, high, left, needed, form)
-    return alt(ended, Rule("digits", regular=True, inhabited=True, make=make))
-
-
-@lru_cache(maxsize=4096)
-def _longer(high: _Edge, left: int, needed: int, form: _Form, least: int = 0) -> Expr:
-    parts = list[Expr]()
-    more = max(0, needed - 1)
-    for digits, most in (
-        (range(least, high.next), left - 1),
-        (range(max(least, high.next + 1), 10), left - 2),
-    ):
-        if digits and most >= more:
-            free = concat(repeat(DIGIT, more, most), _free_fraction(form))
-            parts.append(concat(byte_set(ord("0") + digit for digit in digits), free))
-    if high.next >= least:
-        rest = _up_to(high.behind, left - 1, needed - 1, form)
-        parts.append(concat(literal(str(high.next)), rest))
-    return alt(*parts)
-
-
-def _scientific(low: Bound, high: Bound | None, form: _Form, plain: bool) -> Iterator[Expr]:
-    if form.places is None:
-        yield from _powers(low, high, form, None, plain)
-        return
-    for places in (0, _REPR):
-        yield from _powers(low, high, _Form(True, places), places - form.places, plain)
-
-
-def _powers(
-    low: Bound, high: Bound | None, form: _Form, least: int | None, plain: bool
-) -> Iterator[Expr]:
+def _scientific(low: Bound, high: Bound | None, plain: bool) -> Iterator[Expr]:
     """Numbers with an exponent: the first and last power of ten, and those between."""
     first = low.value.adjusted() if low.value else None
     last = None if high is None else high.value.adjusted()
-    begin = max(
-        (n for n in (least, None if first is None else first + 1) if n is not None), default=None
-    )
-    yield concat(
-        _units(None, None, 1, form, first=True),
-        exponents(begin, None if last is None else last - 1, plain),
-    )
+    inner = None if first is None else first + 1, None if last is None else last - 1
+    yield concat(NONZERO, FRACTION, exponents(*inner, plain))
     for power in {first, last} - {None}:
-        if power is not None and (least is None or power >= least):
-            lower = _scaled(low, power, form, up=True) if power == first else None
-            upper = None if high is None or power != last else _scaled(high, power, form, up=False)
-            yield concat(_units(lower, upper, 1, form, first=True), exponents(power, power, plain))
+        if power is not None:
+            lower = _edge(_scaled(low, power), 1) if power == first else None
+            upper = _edge(_scaled(high, power), 1) if high and power == last else None
+            mantissa = _units(lower, upper, 1, point=True, first=True)
+            yield concat(mantissa, exponents(power, power, plain))
 
 
-def _scaled(bound: Bound, power: int, form: _Form, *, up: bool) -> _Edge:
-    scaled = Bound(_shifted(bound.value, -power), bound.exclusive)
-    return _edge(scaled if form.places is None else _rounded(scaled, form.places, up=up), 1)
-
-
-def _free_fraction(form: _Form) -> Expr:
-    return alt(EPSILON, concat(_POINT, _free_digits(form))) if form.point else EPSILON
-
-
-def _free_digits(form: _Form) -> Expr:
-    if form.places is None:
-        return repeat(DIGIT, 1)
-    some = concat(DIGIT, repeat(DIGIT, 0, form.places - 1)) if form.places else _ZERO
-    return concat(some, repeat(_ZERO))
+def _scaled(bound: Bound, power: int) -> Bound:
+    """The bound divided by a power of ten; `scaleb` would round."""
+    sign, digits, exponent = bound.value.as_tuple()
+    return Bound(Decimal((sign, digits, int(exponent) - power)), bound.exclusive)
 
 
 @lru_cache(maxsize=4096)
 def _units(
-    low: _Edge | None, high: _Edge | None, left: int, form: _Form, *, first: bool = False
+    low: _Edge | None, high: _Edge | None, left: int, *, point: bool, first: bool = False
 ) -> Expr:
+    """Numbers between two edges with `left` digits before the point; not 0 at `first`."""
     low = _needed(low)
     if high is not None and not high.digits and high.exclusive:
         return EMPTY
     if left == 0:
-        fraction = concat(_POINT, _fraction(low, high, form)) if form.point else EMPTY
+        fraction = concat(_POINT, _fraction(low, high)) if point else EMPTY
         return alt(EPSILON if _may_end(low, high) else EMPTY, fraction)
     if low is high is None and not first:
-        return concat(repeat(DIGIT, left, left), _free_fraction(form))
-    rest = partial(_units, left=left - 1, form=form)
+        return concat(repeat(DIGIT, left, left), FRACTION if point else EPSILON)
+    rest = partial(_units, left=left - 1, point=point)
     least = int(first and (left > 1 or low is None))
     return _steps(low, high, least, partial(_lazily, left - 1, rest))
 
 
 @lru_cache(maxsize=4096)
-def _fraction(low: _Edge | None, high: _Edge | None, form: _Form) -> Expr:
+def _fraction(low: _Edge | None, high: _Edge | None) -> Expr:
+    """One or more digits between two edges."""
     low = _needed(low)
     if low is high is None:
-        return _free_digits(form)
-    if form.places == 0 or (low is None and high is not None and not high.digits):
-        return repeat(_ZERO, 1) if _may_end(low, high) else EMPTY  # zeros change nothing
-    if low is not None and not low.digits and form.places is None and not (high and high.digits):
-        return concat(repeat(_ZERO), NONZERO, repeat(DIGIT)) if high is None else EMPTY
-    return _steps(low, high, 0, partial(_after_point, form=form.after()))
+        return repeat(DIGIT, 1)
+    if low is None and high is not None and not high.digits:
+        return EMPTY if high.exclusive else repeat(_ZERO, 1)
+    if low is not None and not low.digits and not (high and high.digits):
+        return concat(repeat(_ZERO), NONZERO, DIGITS) if high is None else EMPTY
+    return _steps(low, high, 0, _after_point)
 
 
-def _after_point(low: _Edge | None, high: _Edge | None, form: _Form) -> Expr:
+def _after_point(low: _Edge | None, high: _Edge | None) -> Expr:
     end = EPSILON if _may_end(_needed(low), high) else EMPTY
     left = max(len(edge.digits) for edge in (low or _NONE, high or _NONE))
-    return alt(end, _lazily(left, partial(_fraction, form=form), low, high))
+    return alt(end, _lazily(left, _fraction, low, high))
 
 
 def _needed(low: _Edge | None) -> _Edge | None:
@@ -389,6 +291,7 @@ def _steps(
     least: int,
     rest: Callable[[_Edge | None, _Edge | None], Expr],
 ) -> Expr:
+    """A digit of at least `least`, and `rest` with the edges that are still equal."""
     first = max(least, 0 if low is None else low.next)
     last = 9 if high is None else high.next
     parts = list[Expr]()
@@ -471,7 +374,6 @@ def is_far(value: Decimal) -> bool:
 
 
 _MOST_MET = 1 << 16  # remainders of several factors in a search: .15 s
-_MOST_POWERS = 12  # powers of ten tried: 2^10 divides 10^10
 _MINUS = literal("-")
 _DECIMAL = concat(SIGN, WHOLE, FRACTION)
 _ANY_ZERO = concat(SIGN, literal("0"), ZERO_FRACTION, optional(ANY_EXPONENT))
@@ -483,6 +385,7 @@ def lower_numbers(numbers: Numbers, *, plain: bool = False) -> Expr:
     digits = numbers.integer and (plain or numbers.digits)  # digits only
     lower, upper = tightest(numbers)
     factors = _factors(numbers)
+    integer = any(factor == factor.to_integral_value() for factor in factors)
     parts: list[Expr] = []
     if numbers.values is not None:
         parts.append(one_of(sorted(numbers.values), plain=plain))
@@ -490,10 +393,8 @@ def lower_numbers(numbers: Numbers, *, plain: bool = False) -> Expr:
         parts.append(doubles())
         lower, upper = (None if is_beyond(bound) else bound for bound in (lower, upper))
     if lower is not None or upper is not None:
-        places = min((max(0, -_exponent(factor)) for factor in factors), default=None)
-        parts.append(_range(lower, upper, places, plain, digits))
-        unit = None if places is None else Decimal((0, (1,), -places))
-        factors = [factor for factor in factors if factor != unit]
+        parts.append(_range(lower, upper, integer, plain, digits))
+        factors = [factor for factor in factors if factor != 1]
     elif digits:
         parts.append(PLAIN_INTEGER if plain else concat(SIGN, WHOLE))
     elif Decimal(1) in factors and not plain:
@@ -567,27 +468,26 @@ def number_range(
     """The numbers between the bounds."""
     if lower is upper is None:
         return PLAIN_NUMBER if plain else ANY_NUMBER
-    return _range(lower, upper, None, plain, digits=False)
+    return _range(lower, upper, False, plain, False)
 
 
 @lru_cache(maxsize=256)  # bounds of floats have 309 digits
 def _range(
-    lower: Bound | None, upper: Bound | None, places: int | None, plain: bool, digits: bool
+    lower: Bound | None, upper: Bound | None, integer: bool, plain: bool, digits: bool
 ) -> Expr:
+    """The numbers between the bounds; if `integer`, without an exponent; `digits`: digits only."""
+
     def magnitudes(low: Bound | None, high: Bound | None) -> Expr:
-        return between(low, high, places=places, digits=digits, plain=plain)
+        return between(low, high, integer=integer, plain=plain)
 
+    zeros = EPSILON if digits or not integer else ZERO_FRACTION
     zero = _ANY_ZERO
-    if digits:
-        zero = literal("0") if plain else concat(SIGN, literal("0"))
-    elif plain:
-        zero = concat(SIGN, literal("0"), ZERO_FRACTION)
-    negative = concat(_MINUS, magnitudes(_negated_bound(upper), _negated_bound(lower)))
-    return alt(magnitudes(lower, upper), negative, zero if _holds_zero(lower, upper) else EMPTY)
-
-
-def _negated_bound(bound: Bound | None) -> Bound | None:
-    return None if bound is None else Bound(bound.value.copy_negate(), bound.exclusive)
+    if plain or digits:
+        sign = EPSILON if plain and digits else SIGN
+        zero = concat(sign, _ZERO, EPSILON if digits else ZERO_FRACTION)
+    below = None if upper is None else _mirror(upper), None if lower is None else _mirror(lower)
+    found = alt(magnitudes(lower, upper), concat(_MINUS, magnitudes(*below)))
+    return alt(concat(found, zeros), zero if _holds_zero(lower, upper) else EMPTY)
 
 
 def _holds_zero(lower: Bound | None, upper: Bound | None) -> bool:
@@ -668,19 +568,18 @@ def _integers() -> Expr:
 
 @lru_cache(maxsize=256)
 def multiples(factor: Decimal, *, denied: bool = False, plain: bool = False) -> Expr:
-    """The multiples of a positive number; with `denied`, all other numbers."""
+    """The multiples of a positive number, without exponents unless 1 is one of them.
+
+    With `denied`, all other numbers.
+    """
     parts = factor_of(factor)
     if parts is None:
         raise UnsupportedError(
             f"multipleOf {factor} has more than {MOST_RESTS} remainders", feature="multipleOf"
         )
+    other = EMPTY if plain else _integers() if _divides(factor, Decimal(1)) else _ANY_ZERO
     if denied:  # numbers below the factor, with exponents too
         other = concat(SIGN, NONZERO, FRACTION, exponents(None, factor.adjusted() - 1, plain))
-    else:  # multiples of 10ⁿ are multiples of its divisors
-        powers = (n for n in range(_MOST_POWERS) if 10**n % parts.whole == 0)
-        zeros = next(powers, None)
-        shifted = EMPTY if zeros is None else shifted_away(parts.scale - zeros, plain=plain)
-        other = alt(concat(SIGN, shifted), EMPTY if plain else _ANY_ZERO)
     if parts.scale >= 0:
         told = Multiples(parts.whole, parts.scale, denied=denied)
         return alt(concat(SIGN, alt(told.positive(), told.below_one())), other)

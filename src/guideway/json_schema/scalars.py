@@ -1,18 +1,16 @@
 """Strings and numbers of a formula as regular expressions."""
 
-import threading
-from bisect import bisect_left, bisect_right
-from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping
-from decimal import ROUND_FLOOR, Decimal
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from decimal import Decimal
 from functools import lru_cache, partial, reduce
 from itertools import groupby
-from typing import Any, Final, Generic, TypeAlias, TypeVar, cast, final
+from operator import and_, or_
+from typing import Any, Final, TypeAlias, cast
 
 from guideway.errors import LimitError, UnsupportedError
 from guideway.json_schema.formats import format_bound, is_plain_format, lower_format
 from guideway.json_schema.formulas import (
-    FALSE,
+    TRUE,
     Amount,
     Atom,
     Every,
@@ -55,17 +53,48 @@ from guideway.language.fuel import spend
 from guideway.language.nodes import Expr
 from guideway.language.regular import apart_by_bytes
 from guideway.language.utf8 import SCALARS
-from guideway.language.values import by_value
 from guideway.regex.lowering import lower_regex, lower_search
 from guideway.regex.parser import parse_regex
 from guideway.regex.tree import Pattern
+
+
+def _cells(formula: Formula, every: int, holding: Callable[[Any], int]) -> int:
+    """The cells in which a formula holds, as bits of `every`; `holding`: those of an atom."""
+
+    def make(node: Formula, made: dict[Formula, int]) -> int:
+        match node:
+            case Leaf(atom):
+                cells = holding(atom)
+                return cells if cast("Text | Amount", atom).sign else every ^ cells
+            case Every(parts):
+                return reduce(and_, (made[part] for part in parts), every)
+            case Some(parts):
+                return reduce(or_, (made[part] for part in parts), 0)
+            case _:
+                return every if node is TRUE else 0
+
+    return fold(formula, make)
+
+
+def _bits(first: int, end: int) -> int:
+    return (1 << max(first, end)) - (1 << first)
+
+
+def _runs(cells: int) -> Iterator[tuple[int, int]]:
+    """The first bit and the end of each run of bits, in order."""
+    end = 0
+    while rest := cells >> end:
+        first = end + (rest & -rest).bit_length() - 1
+        rest = (cells >> first) + 1
+        end = first + (rest & -rest).bit_length() - 1
+        yield first, end
 
 
 def in_lengths(formula: Formula, character: Expr) -> Expr | None:
     """The strings that satisfy a formula about lengths alone; None for others, and for one range.
 
     Args:
-        formula: what is said.
+        formula: a formula over `Text`.
         character: the spellings of one character.
     """
     if isinstance(formula, Leaf) or not formula.parts:
@@ -73,50 +102,20 @@ def in_lengths(formula: Formula, character: Expr) -> Expr | None:
     said = [cast("Text", atom).strings for atom in atoms(formula)]
     if any(strings != Strings(low=strings.low, high=strings.high) for strings in said):
         return None
-    cuts = _cuts(said)
-    spend(len(said) + len(cuts))
-    every = (1 << len(cuts)) - 1
-
-    def make(node: Formula, made: dict[Formula, int]) -> int:
-        if isinstance(node, Leaf):
-            return _cells(cast("Text", node.atom), cuts)
-        found = every if isinstance(node, Every) else 0
-        for part in node.parts:
-            found = found & made[part] if isinstance(node, Every) else found | made[part]
-        return found
-
-    return _texts(_ranges(fold(formula, make), cuts), character)
-
-
-def _cuts(said: list[Strings]) -> list[int]:
     ends = [one.high + 1 for one in said if one.high is not None]
-    return sorted({0, *(one.low for one in said), *ends})
+    cuts = sorted({0, *(one.low for one in said), *ends})
+    spend(len(said) + len(cuts))
 
+    def holding(atom: Text) -> int:
+        low, high = atom.strings.low, atom.strings.high
+        return _bits(cuts.index(low), len(cuts) if high is None else cuts.index(high + 1))
 
-def _cells(atom: Text, cuts: list[int]) -> int:
-    """A bit for each cell in which an atom holds."""
-    low, high = atom.strings.low, atom.strings.high
-    first = bisect_left(cuts, low)
-    end = len(cuts) if high is None else bisect_right(cuts, high)
-    held = (1 << max(first, end)) - (1 << first)
-    return held if atom.sign else (1 << len(cuts)) - 1 - held
-
-
-def _ranges(cells: int, cuts: list[int]) -> list[tuple[int, int | None]]:
-    edges = [
-        cut
-        for place, cut in enumerate(cuts)
-        if (cells >> place & 1) != (place > 0 and cells >> place - 1 & 1)
-    ]
-    ends = [end - 1 for end in edges[1::2]]
-    return [*zip(edges[::2], [*ends, None], strict=False)]
-
-
-def _texts(ranges: list[tuple[int, int | None]], character: Expr) -> Expr:
-    """Counts of characters, nested so that no more than two are kept at once."""
+    cells = _cells(formula, _bits(0, len(cuts)), holding)
+    # Counts of characters, nested so that no more than two are kept at once.
     rest, following = EMPTY, 0
-    for low, high in reversed(ranges):
-        here = repeat(character, 0, None if high is None else high - low)
+    for first, end in reversed([*_runs(cells)]):
+        low = cuts[first]
+        here = repeat(character, 0, cuts[end] - 1 - low if end < len(cuts) else None)
         rest = alt(here, concat(_count(character, following - low), rest))
         following = low
     return concat(_count(character, following), rest)
@@ -126,149 +125,49 @@ def _count(character: Expr, count: int) -> Expr:
     return repeat(character, count, count) if count > 0 else EPSILON
 
 
-_LONGEST: Final = 300  # digits of a bound that is rounded
-_Cut: TypeAlias = "tuple[Decimal, bool]"  # before a number, or, True, behind it
-_Range: TypeAlias = "tuple[Bound | None, Bound | None]"
-
-
-@final
-@by_value
-class _Cells:
-    """A set of numbers: whether it holds the least, and the cuts where that changes."""
-
-    least: bool
-    cuts: tuple[_Cut, ...] = ()
-
-    def others(self) -> "_Cells":
-        return _Cells(not self.least, self.cuts)
-
-    def ranges(self) -> list[_Range]:
-        bounds = [Bound(value, behind) for value, behind in self.cuts]
-        ends = [None, *bounds] if self.least else [*bounds]
-        lasts: list[Bound | None] = [
-            None if end is None else Bound(end.value, not end.exclusive) for end in ends[1::2]
-        ]
-        return [*zip(ends[::2], [*lasts, None], strict=False)]
-
-
-_NONE: Final = _Cells(False)
-
-
-@final
-@by_value
-class _Ranges:
-    """A set of integers and a set of fractions."""
-
-    whole: _Cells
-    broken: _Cells
-
-
 def in_ranges(formula: Formula, *, plain: bool) -> Expr | None:
     """The numbers that satisfy a formula about bounds alone; None for others, and for one range."""
     if isinstance(formula, Leaf) or not formula.parts:
         return None
-    found = _found(formula)
-    if found is None:
+    said = [cast("Amount", atom).numbers for atom in atoms(formula)]
+    if any(one != Numbers(integer=one.integer, lower=one.lower, upper=one.upper) for one in said):
         return None
-    alike, whole, broken = _parted(found)
-    spend(len(alike.cuts) + len(whole.cuts) + len(broken.cuts))
-    fractions = multiples(Decimal(1), denied=True, plain=plain) if broken != _NONE else EMPTY
+    # A cut is before a number or, True, behind it. Each cell counts once for integers and once,
+    # `size` bits further, for fractions.
+    lower = {(bound.value, bound.exclusive) for one in said for bound in one.lower}
+    upper = {(bound.value, not bound.exclusive) for one in said for bound in one.upper}
+    cuts = sorted(lower | upper)
+    place = {cut: index for index, cut in enumerate(cuts, 1)}
+    size = len(cuts) + 1
+    spend(len(said) + size)
+
+    def holding(atom: Amount) -> int:
+        low, high = tightest(atom.numbers)
+        first = 0 if low is None else place[low.value, low.exclusive]
+        cells = _bits(first, size if high is None else place[high.value, not high.exclusive])
+        return cells if atom.numbers.integer else cells | cells << size
+
+    def ranges(cells: int) -> Iterator[tuple[Bound | None, Bound | None]]:
+        for first, end in _runs(cells):
+            low = Bound(*cuts[first - 1]) if first else None
+            yield low, None if end == size else Bound(cuts[end - 1][0], not cuts[end - 1][1])
+
+    found = _cells(formula, _bits(0, 2 * size), holding)
+    whole, broken = found & _bits(0, size), found >> size
+    fractions = multiples(Decimal(1), denied=True, plain=plain) if broken & ~whole else EMPTY
     return alt(
-        *(number_range(low, high, plain=plain) for low, high in alike.ranges()),
-        *(lower_numbers(_numbers(low, high, True), plain=plain) for low, high in whole.ranges()),
-        *(both(number_range(low, high, plain=plain), fractions) for low, high in broken.ranges()),
+        *(number_range(low, high, plain=plain) for low, high in ranges(whole & broken)),
+        *(_integers(low, high, plain) for low, high in ranges(whole & ~broken)),
+        *(
+            both(number_range(low, high, plain=plain), fractions)
+            for low, high in ranges(broken & ~whole)
+        ),
     )
 
 
-def _numbers(low: Bound | None, high: Bound | None, integer: bool) -> Numbers:
+def _integers(low: Bound | None, high: Bound | None, plain: bool) -> Expr:
     lower, upper = () if low is None else (low,), () if high is None else (high,)
-    return Numbers(integer=integer, lower=lower, upper=upper)
-
-
-def _found(formula: Formula) -> _Ranges | None:
-    def make(node: Formula, made: "dict[Formula, _Ranges | None]") -> _Ranges | None:
-        match node:
-            case Leaf(Amount(numbers, sign)):
-                return _number_ranges(numbers, sign)
-            case Every(parts) | Some(parts):
-                told = [found for part in parts if (found := made[part]) is not None]
-                if len(told) < len(parts):
-                    return None
-                least = len(parts) if isinstance(node, Every) else 1
-                return _joined(told, lambda count: count >= least)
-            case _:
-                every = _Cells(node is not FALSE)
-                return _Ranges(every, every)
-
-    return fold(formula, make)
-
-
-def _number_ranges(numbers: Numbers, sign: bool) -> _Ranges | None:
-    if numbers != Numbers(integer=numbers.integer, lower=numbers.lower, upper=numbers.upper):
-        return None
-    lower, upper = tightest(numbers)
-    cuts: list[_Cut] = [] if lower is None else [(lower.value, lower.exclusive)]
-    if upper is not None:
-        cuts.append((upper.value, not upper.exclusive))
-    cells = _Cells(lower is None, tuple(cuts))
-    if len(cuts) > 1 and cuts[0] >= cuts[1]:
-        cells = _NONE
-    broken = _NONE if numbers.integer else cells
-    return _Ranges(cells, broken) if sign else _Ranges(cells.others(), broken.others())
-
-
-def _joined(sets: list[_Ranges], wanted: Callable[[int], bool]) -> _Ranges:
-    """Numbers in as many of the sets as are wanted."""
-    return _Ranges(
-        _counted([one.whole for one in sets], wanted),
-        _counted([one.broken for one in sets], wanted),
-    )
-
-
-def _counted(sets: list[_Cells], wanted: Callable[[int], bool]) -> _Cells:
-    changes: defaultdict[_Cut, int] = defaultdict(int)
-    for cells in sets:
-        entered = not cells.least
-        for cut in cells.cuts:
-            changes[cut] += 1 if entered else -1
-            entered = not entered
-    spend(len(sets) + len(changes))
-    count = sum(cells.least for cells in sets)
-    least = inside = wanted(count)
-    cuts: list[_Cut] = []
-    for cut in sorted(changes):
-        count += changes[cut]
-        if wanted(count) is not inside:
-            inside = not inside
-            cuts.append(cut)
-    return _Cells(least, tuple(cuts))
-
-
-def _parted(found: _Ranges) -> tuple[_Cells, _Cells, _Cells]:
-    """Where all numbers are in a set, only integers, only fractions."""
-    alike = _counted([found.whole, found.broken], lambda count: count == 2)
-    whole = _counted([found.whole, alike.others()], lambda count: count == 2)
-    broken = _counted([found.broken, alike.others()], lambda count: count == 2)
-    return alike, _rounded(whole), broken
-
-
-def _rounded(cells: _Cells) -> _Cells:
-    """The same integers, with each cut behind an integer."""
-    changes: dict[_Cut, None] = {}
-    for value, behind in cells.cuts:
-        cut = _integer_cut(value, behind)
-        if cut in changes:  # it changes there and back
-            del changes[cut]
-        else:
-            changes[cut] = None
-    return _Cells(cells.least, tuple(changes))
-
-
-def _integer_cut(value: Decimal, behind: bool) -> _Cut:
-    if abs(value.adjusted()) > _LONGEST:
-        return value, behind
-    whole = int(value.to_integral_value(ROUND_FLOOR))
-    return Decimal(whole if behind or whole != value else whole - 1), True
+    return lower_numbers(Numbers(integer=True, lower=lower, upper=upper), plain=plain)
 
 
 _FEW_STRINGS: Final = 64
@@ -562,7 +461,6 @@ def _denied(numbers: Numbers, *, plain: bool) -> Expr:
 
 Raw: TypeAlias = "Mapping[str, Any]"
 Values: TypeAlias = Callable[[Any], Expr]
-Made = TypeVar("Made")
 
 _BESIDE: Final = {"type", "minLength", "maxLength"}
 _ALIKE: Final = frozenset(  # what means the same in each draft; 1.0 is no integer in draft 4
@@ -576,41 +474,17 @@ _ALIKE: Final = frozenset(  # what means the same in each draft; 1.0 is no integ
 )
 
 
-@final
-class Leaves(Generic[Made]):
-    """What was made last of leaves, by what is said of them. Thread safe."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._kept: OrderedDict[Hashable, Made] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, key: Hashable) -> Made | None:
-        """What was made for `key`, which is now the last one asked for."""
-        with self._lock:
-            found = self._kept.get(key)
-            if found is not None:
-                self._kept.move_to_end(key)
-            return found
-
-    def put(self, key: Hashable, made: Made) -> None:
-        """Remember `made`."""
-        with self._lock:
-            self._kept[key] = made
-            if len(self._kept) > self._most:
-                self._kept.popitem(last=False)
-
-
-_leaves: Leaves[Expr] = Leaves(most=512)
+_MOST_LEAVES: Final = 512
+_leaves: dict[Hashable, Expr] = {}
 
 
 def remembered(said: Raw, draft: Draft, style: JsonStyle, lower: Values) -> Expr:
-    """The values of a schema with only these keywords.
+    """The values of a schema with only these keywords, cached.
 
     Args:
-        said: its keywords that assert something.
-        draft: what it is written in.
-        style: how its JSON is written.
+        said: its asserting keywords.
+        draft: its draft.
+        style: the style of its JSON.
         lower: gives the values if they are not those of scalars alone.
     """
     words = tuple((name, repr(said[name])) for name in sorted(said))
@@ -618,7 +492,9 @@ def remembered(said: Raw, draft: Draft, style: JsonStyle, lower: Values) -> Expr
     found = _leaves.get(key)
     if found is None:
         found = _leaves_listed(said, draft, style, lower) or _lowered(said, draft, style, lower)
-        _leaves.put(key, found)
+        if len(_leaves) >= _MOST_LEAVES:
+            _leaves.clear()
+        _leaves[key] = found
     return found
 
 

@@ -95,7 +95,8 @@ class JsonSchema(Source):
             "double" at most 17 significant digits. A number has infinitely many spellings with an
             exponent, so "any" has limits. Without other keywords, all spellings are allowed. A
             listed or bounded number has no exponent, or one digit before the point: 25 is `25`,
-            `25.0` or `2.5e1`, not `250e-1`. With `multipleOf`, exponents may be refused.
+            `25.0` or `2.5e1`, not `250e-1`. A bounded integer, or a number with `multipleOf`, has
+            none.
         formats: "known" asserts the formats of the specification, and ignores other names; "strict"
             refuses other names; "annotation" ignores all formats, as drafts 2019-09 and 2020-12 do
             by default.
