@@ -4,7 +4,6 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from decimal import Decimal
 from functools import lru_cache, partial, reduce
 from itertools import groupby
-from operator import and_, or_
 from typing import Any, Final, TypeAlias, cast
 
 from guideway.errors import LimitError, UnsupportedError
@@ -67,9 +66,9 @@ def _cells(formula: Formula, every: int, holding: Callable[[Any], int]) -> int:
                 cells = holding(atom)
                 return cells if cast("Text | Amount", atom).sign else every ^ cells
             case Every(parts):
-                return reduce(and_, (made[part] for part in parts), every)
+                return reduce(int.__and__, (made[part] for part in parts), every)
             case Some(parts):
-                return reduce(or_, (made[part] for part in parts), 0)
+                return reduce(int.__or__, (made[part] for part in parts), 0)
             case _:
                 return every if node is TRUE else 0
 
