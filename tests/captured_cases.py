@@ -9,7 +9,7 @@ import torch
 from pydantic import BaseModel
 
 import guideway as gw
-from guideway.generation.captured.capture import STRATEGIES, Strategy
+from guideway.generation.captured import STRATEGIES, Strategy
 from guideway.models.transformers import TransformersModel
 from small_models import tiny
 

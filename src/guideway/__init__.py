@@ -12,12 +12,10 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from guideway.api.describe import describe
     from guideway.api.engine import Engine
-    from guideway.api.heads import train_heads
     from guideway.api.linting.lint import lint
-    from guideway.api.load import load
+    from guideway.api.load import load, ngram, train_heads
     from guideway.api.memory import Memory, memory
     from guideway.api.model import Model
-    from guideway.api.ngram import ngram
     from guideway.api.recipes import (
         cfg,
         context_aware,
@@ -215,7 +213,7 @@ HOMES: Final = {
     "maximum": "guideway.api.recipes",
     "memory": "guideway.api.memory",
     "minimum": "guideway.api.recipes",
-    "ngram": "guideway.api.ngram",
+    "ngram": "guideway.api.load",
     "proxy_tune": "guideway.api.recipes",
     "published": "guideway.api.recipes",
     "regions": "guideway.sources.regions",
@@ -227,7 +225,7 @@ HOMES: Final = {
     "tagged": "guideway.sources.regions",
     "thinking": "guideway.sources.regions",
     "tools": "guideway.chat.tools",
-    "train_heads": "guideway.api.heads",
+    "train_heads": "guideway.api.load",
     "until": "guideway.sources.regions",
     "warmup": "guideway.constraint.caches",
 }

@@ -11,7 +11,7 @@ import pytest
 from pydantic import BaseModel
 
 import guideway as gw
-from guideway.api import notebook
+from guideway.api import result as notebook
 from guideway.api.result import Result
 from guideway.generation.row.request import Stats
 from guideway.models.fake import FakeModel

@@ -99,7 +99,7 @@ def texts(model: "Model") -> "Mapping[str, tuple[Model, Any]]":
 
 def measured(model: "Model", rows: int, tokens: int, rounds: int) -> Iterator[Figure]:
     """The lines of one size of batch."""
-    from guideway.generation.captured.capture import STRATEGIES, Strategy
+    from guideway.generation.captured import STRATEGIES, Strategy
 
     backend: Any = model.language_model
     weights = sum(each.nbytes for each in backend.module.parameters())

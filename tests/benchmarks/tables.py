@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from guideway.constraint.compiled import CompiledConstraint
-    from guideway.generation.captured.charts import Charts
+    from guideway.generation.captured import Charts
     from guideway.vocabulary.vocabulary import Vocabulary
 
 BATCHES: Final = (1, 32, 256)
@@ -184,7 +184,7 @@ def on_device(
     """Tables on a device, all rows at the start; with `anew`, ended texts begin once more."""
     import numpy as np
 
-    from guideway.generation.captured.charts import Charts
+    from guideway.generation.captured import Charts
 
     made = constraint.tables()
     if anew and constraint.vocabulary.eos_ids:
@@ -252,7 +252,7 @@ def loops_of(constraint: "CompiledConstraint", forward: Forward, rows: int) -> d
     """A function for one step of each loop."""
     import torch
 
-    from guideway.generation.captured.capture import fused
+    from guideway.generation.captured import fused
 
     fresh = partial(torch.ones, rows, dtype=torch.int64, device=forward.device)
     loops: dict[str, Loop] = {
@@ -274,7 +274,7 @@ def loops_of(constraint: "CompiledConstraint", forward: Forward, rows: int) -> d
 
 def captured(step: Loop, device: "torch.device") -> Loop:
     """The step as one CUDA graph; as it is on a CPU."""
-    from guideway.generation.captured.capture import graphed
+    from guideway.generation.captured import graphed
 
     if device.type != "cuda":
         return step

@@ -8,7 +8,7 @@ import guideway as gw
 import small_models
 from benchmarks import captured
 from benchmarks.commands import run
-from guideway.generation.captured.capture import STRATEGIES
+from guideway.generation.captured import STRATEGIES
 
 
 def test_there_is_a_figure_for_each_text(

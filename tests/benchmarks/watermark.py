@@ -193,7 +193,7 @@ def figure(
 
 def by_chance(found: "Sequence[Detection]") -> float | None:
     """How many unmarked texts of these lengths would be found, on average."""
-    from guideway.watermark.tails import binomial_tail
+    from guideway.watermark.evidence import binomial_tail
 
     chances = {each.expected for each in found if each.counted}
     if len(chances) > 1:

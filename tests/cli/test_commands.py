@@ -700,6 +700,6 @@ def test_bench_runs_the_benchmarks_of_a_checkout(
     monkeypatch.setattr(sys, "path", [*sys.path])
     assert status("bench", "generation", "--help") == 0
     assert "--documents" in capsys.readouterr().out
-    monkeypatch.setattr("guideway.cli.bench.ROOT", tmp_path)
+    monkeypatch.setattr("guideway.cli.tools.ROOT", tmp_path)
     assert status("bench", "generation") == 1
     assert "pip install -e" in capsys.readouterr().err

@@ -16,9 +16,8 @@ import typer
 from typer.testing import CliRunner
 
 import guideway as gw
-from guideway.cli.classifiers import read_classifier
 from guideway.cli.main import app
-from guideway.cli.serve import greeting
+from guideway.cli.serve import greeting, read_classifier
 from guideway.server.settings import Limits
 
 

@@ -25,8 +25,8 @@ from captured_cases import (
     model,
     results,
 )
-from guideway.generation.captured import steps as captured
-from guideway.generation.captured.capture import STRATEGIES, Strategy
+from guideway.generation import captured
+from guideway.generation.captured import STRATEGIES, Strategy
 from guideway.generation.ensemble import frames
 
 TESTS = Path(__file__).parent.parent
@@ -251,7 +251,7 @@ def test_a_whole_step_asks_the_host_for_nothing(monkeypatch: pytest.MonkeyPatch)
 
 COMPILED = """
 import torch
-from guideway.generation.captured.capture import STRATEGIES, Strategy
+from guideway.generation.captured import STRATEGIES, Strategy
 from captured_cases import DRAWN, MARKS, SETTINGS, SOURCES, both, model
 
 def compiled(work, device=None):

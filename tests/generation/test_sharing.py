@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import guideway as gw
-from guideway.generation.sharing import shared
+from guideway.generation.loop import shared
 from guideway.models.fake import FakeModel
 
 BYTES = gw.Vocabulary([*(bytes([b]) for b in range(256)), b"<eos>"], eos_ids={256})
@@ -68,7 +68,7 @@ def texts(results: Any) -> list[Any]:
 
 
 def test_calls_that_run_at_once_share_forwards(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("guideway.generation.ahead.PATIENCE", 60)
+    monkeypatch.setattr("guideway.generation.scheduling.PATIENCE", 60)
     gate = Gate()
     gate.opened.set()
     wanted = [
@@ -95,7 +95,7 @@ def test_calls_that_run_at_once_share_forwards(monkeypatch: pytest.MonkeyPatch):
 
 @pytest.mark.parametrize("place", range(3))
 def test_a_cancelled_call_leaves_the_others(place: int, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("guideway.generation.ahead.PATIENCE", 60)
+    monkeypatch.setattr("guideway.generation.scheduling.PATIENCE", 60)
     gate = Gate()
     gate.opened.set()
     wanted = [gate.model.generate(prompt, source, **more) for prompt, source, more in CALLS]

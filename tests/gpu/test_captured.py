@@ -6,8 +6,8 @@ import torch
 import guideway as gw
 from captured_cases import DRAWN, EXPRESSIONS, MARKS, SETTINGS, SOURCES, both, model
 from elsewhere import waits
-from guideway.generation.captured import steps as captured
-from guideway.generation.captured.capture import fused, graphed
+from guideway.generation import captured
+from guideway.generation.captured import fused, graphed
 
 pytestmark = pytest.mark.gpu
 

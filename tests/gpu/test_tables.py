@@ -17,7 +17,7 @@ from benchmarks.tables import LLAMA3, SCHEMA, captured, choose, made_vocabulary,
 from elsewhere import waits
 from guideway.automaton.token_tries import words
 from guideway.constraint.compiled import CompiledConstraint
-from guideway.generation.captured.capture import fused
+from guideway.generation.captured import fused
 from guideway.logits.mask import apply_mask, unpack
 from guideway.sampling.noise import keys, streams
 from guideway.sampling.sampler import Categorical

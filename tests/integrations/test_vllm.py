@@ -14,7 +14,7 @@ import pytest
 import torch
 
 import guideway as gw
-from guideway.integrations import vllm, vllm_processors
+from guideway.integrations import vllm
 from guideway.integrations.requests import Compiler, read_request
 
 TOKENS = [*(bytes([byte]) for byte in b'ab{}":, 0123'), b"ab", b'{"', b'":', b"aa", None, None]
@@ -36,7 +36,7 @@ def own_tokens(monkeypatch: pytest.MonkeyPatch):
     def made(config: Any, budget: gw.Budget | None = None) -> Compiler:
         return Compiler(VOCABULARY, WIDTH, budget)
 
-    monkeypatch.setattr(vllm_processors, "compiler_of", made)
+    monkeypatch.setattr(vllm, "compiler_of", made)
 
 
 class Direction(Enum):
@@ -89,7 +89,7 @@ def seen(row: torch.Tensor) -> list[int] | None:
 
 def test_v1_follows_requests_that_are_added_removed_moved_and_resumed():
     chance = random.Random(1)
-    processor = vllm_processors.V1(SimpleNamespace(model_config=None), torch.device("cpu"), False)
+    processor = vllm.V1(SimpleNamespace(model_config=None), torch.device("cpu"), False)
     batch: list[Played] = []
     preempted: list[Played] = []
     for _ in range(60):
@@ -136,7 +136,7 @@ def test_v1_follows_requests_that_are_added_removed_moved_and_resumed():
 
 
 def test_v1_ends_a_text_that_left_its_language_or_cannot_be_spelled(caplog: Any):
-    processor = vllm_processors.V1(SimpleNamespace(model_config=None), torch.device("cpu"), False)
+    processor = vllm.V1(SimpleNamespace(model_config=None), torch.device("cpu"), False)
     left: list[int] = []
     added = [
         (0, params({"regex": "ab"}), [], left),
@@ -171,7 +171,7 @@ def test_v2_follows_slots_drafts_and_preempted_requests(most_drafts: int):
     chance = random.Random(2)
     state = Slots(5, 300)
     config = SimpleNamespace(model_config=None, num_speculative_tokens=most_drafts)
-    processor = vllm_processors.V2(config, state)
+    processor = vllm.V2(config, state)
     batch: dict[int, Played] = {}
     preempted: list[Played] = []
     for _ in range(60):
@@ -256,7 +256,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("request_", "said"), BAD, ids=lambda each: str(each)[:30])
-@pytest.mark.parametrize("version", [vllm_processors.V1, vllm_processors.V2])
+@pytest.mark.parametrize("version", [vllm.V1, vllm.V2])
 def test_a_bad_source_is_refused_when_the_request_is_validated(
     version: Any, request_: Any, said: str
 ):
@@ -266,19 +266,19 @@ def test_a_bad_source_is_refused_when_the_request_is_validated(
 
 def test_good_sources_and_free_requests_pass():
     for request in (None, *ALL):
-        vllm_processors.V1.validate_params(params(request))
+        vllm.V1.validate_params(params(request))
     for request in (None, *FINITE):
-        vllm_processors.V2.validate_params(params(request))
+        vllm.V2.validate_params(params(request))
 
 
 def test_v2_refuses_infinite_constraints_by_name():
     with pytest.raises(ValueError, match=r"finite constraint .* backend guideway"):
-        vllm_processors.V2.validate_params(params({"grammar": NESTED}))
+        vllm.V2.validate_params(params({"grammar": NESTED}))
 
 
 def test_two_constraints_in_one_request_are_refused():
     with pytest.raises(ValueError, match="either"):
-        vllm_processors.V1.validate_params(params(ALL[0], structured=object()))
+        vllm.V1.validate_params(params(ALL[0], structured=object()))
 
 
 def test_a_grammar_validates_drafts_rolls_back_across_the_end_and_starts_again():

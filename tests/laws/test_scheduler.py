@@ -306,7 +306,7 @@ def test_rows_that_join_later_share_a_forward():
 def test_a_long_prompt_is_read_in_parts_beside_other_rows(monkeypatch: pytest.MonkeyPatch):
     """It reads as much as alone, and the other row goes on in each step."""
     monkeypatch.setattr("guideway.generation.scheduling.PART", 32)
-    monkeypatch.setattr("guideway.generation.ahead.PATIENCE", 60)
+    monkeypatch.setattr("guideway.generation.scheduling.PATIENCE", 60)
     backend = small_models.tiny()
     read = list[int]()
     hook = backend.module.get_input_embeddings().register_forward_hook(

@@ -21,10 +21,11 @@ from guideway.models.builtin import (
     NAME,
     builtin_folder,
     cache_root,
+    convert,
     is_whole,
     packaged_file,
+    weight_name,
 )
-from guideway.models.gguf import convert, weight_name
 from guideway.models.transformers import TransformersModel
 
 

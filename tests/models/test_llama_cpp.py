@@ -21,8 +21,7 @@ import small_gguf
 from guideway.errors import LimitError, ModelError, SourceError, UnsupportedError
 from guideway.extras import installed
 from guideway.models import llama_cpp as backend
-from guideway.models.builtin import NAME
-from guideway.models.gguf import convert
+from guideway.models.builtin import NAME, convert
 from guideway.models.llama_cpp import LlamaCppModel
 from guideway.models.llama_cpp_tokenizer import LlamaCppTokenizer
 from guideway.models.load import load

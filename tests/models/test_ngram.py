@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import guideway as gw
-from guideway.models.ngram import NgramModel
-from guideway.models.ngram_tables import FALLBACK, discounts
+from guideway.models.ngram import FALLBACK, NgramModel, discounts
 
 # Ids 0 to 4 are text; 5 is a gap, 6 the end that counts, 7 another end, 8 a padding row.
 SMALL = gw.Vocabulary(

@@ -8,7 +8,7 @@ import torch
 from safetensors.torch import save_file
 
 import guideway as gw
-from guideway.models.peft_folder import read_adapter
+from guideway.models.adapter import read_adapter
 
 # What `LoraConfig(r=2, lora_alpha=8).save_pretrained` of PEFT 0.17 writes.
 CONFIG = {

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from guideway.sampling.resampling import effective_size, log_mean, log_sum, stratified
+from guideway.search.draws import effective_size, log_mean, log_sum, stratified
 
 WEIGHTS = st.lists(st.floats(-40, 40) | st.just(-math.inf), min_size=1, max_size=8).filter(
     lambda logs: max(logs) > -math.inf

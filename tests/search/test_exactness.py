@@ -20,10 +20,8 @@ from guideway.generation.loop import generate
 from guideway.generation.row.request import Completion, Request
 from guideway.models.fake import FakeModel
 from guideway.sampling.settings import Sampling
-from guideway.search.asap import Asap
+from guideway.search.adaptive import Asap, Node, Rejection
 from guideway.search.loop import find
-from guideway.search.rejection import Rejection
-from guideway.search.trie import Node
 from open_law import Law, divergence, fits, open_law, shares, skewed
 
 BITS = gw.Vocabulary([b"0", b"1", b"<eos>"], eos_ids={2})

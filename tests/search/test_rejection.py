@@ -10,8 +10,8 @@ import guideway as gw
 from guideway.generation.row.request import Completion, Request
 from guideway.models.fake import FakeModel
 from guideway.sampling.settings import Sampling
+from guideway.search.adaptive import Rejection
 from guideway.search.loop import find
-from guideway.search.rejection import Rejection
 from interrupts import interrupted
 from open_law import open_law, shares
 

@@ -9,8 +9,8 @@ import pytest
 import guideway as gw
 from guideway.generation.row.request import Completion, Population, Request
 from guideway.models.fake import FakeModel
-from guideway.sampling.resampling import log_mean
 from guideway.sampling.settings import Sampling
+from guideway.search.draws import log_mean
 from guideway.search.loop import find
 from open_law import open_law, shares
 

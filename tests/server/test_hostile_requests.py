@@ -17,7 +17,7 @@ from collections import Counter
 import pytest
 
 from guideway.api.engine import COMPILERS
-from guideway.generation.ahead import THREADS as MASKS
+from guideway.generation.scheduling import THREADS as MASKS
 from guideway.server.compiling import BESIDE
 from server.hostile import (
     EXPLODING,

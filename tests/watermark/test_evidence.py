@@ -12,9 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from guideway.automaton.token_tries import pack
-from guideway.watermark.evidence import Evidence, clearest, evidence, weighted
+from guideway.watermark.evidence import (
+    Evidence,
+    Urn,
+    binomial_tail,
+    clearest,
+    evidence,
+    gamma_tail,
+    weighted,
+    weighted_tail,
+)
 from guideway.watermark.scheme import Kind, Scheme, secret_of
-from guideway.watermark.tails import Urn, binomial_tail, gamma_tail, weighted_tail
 
 GREEN = Scheme(secret_of("key"), gamma=0.5)
 

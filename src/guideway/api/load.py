@@ -1,12 +1,28 @@
-"""`load`: make a `Model` from a name, a folder, a file or an object."""
+"""`load`, `ngram` and `train_heads`: models from names, folders, files and objects, from texts; and
+heads that draft (`speculate=folder`).
+"""
 
 import logging
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
+
+import torch
 
 from guideway.api.model import Model
+from guideway.api.prompts import Prompt
+from guideway.chat.messages import are_messages
+from guideway.errors import LimitError, SourceError
+from guideway.generation.ensemble.ensemble import Ensemble
+from guideway.generation.ensemble.prompt import PromptReader
+from guideway.generation.ensemble.views import read
+from guideway.generation.heads import Heads
 from guideway.models.load import load as load_backend
+from guideway.models.ngram import NgramModel
+from guideway.sources.sources import check_text
+from guideway.vocabulary.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     import torch
@@ -64,3 +80,124 @@ def _name(source: object) -> str:
     if not isinstance(source, str | Path):
         return type(source).__name__
     return str(source).rstrip("/\\").replace("\\", "/").rsplit("/", 1)[-1].removesuffix(".gguf")
+
+
+AT_ONCE: Final = 1024  # texts for one call of the tokenizer
+
+
+def ngram(
+    texts: Iterable[str] | Path, tokenizer: Any, order: int = 3, *, name: str = "ngram"
+) -> Model:
+    """Train an n-gram model from texts, in seconds.
+
+    Use it as an expert or anti-expert beside a model with the same tokens. Sequences that are
+    frequent in the texts are probable; no text that can be spelled is impossible. Estimates are
+    interpolated modified Kneser–Ney (Chen and Goodman 1999).
+
+    Args:
+        texts: the texts, or the path of a file that `save` of its `language_model` wrote.
+        tokenizer: a `Model`, a fast transformers tokenizer, or a `Vocabulary`, which spells texts
+            with the fewest tokens.
+        order: length of the longest n-grams in tokens, 1 to 16. Ignored for a file.
+        name: its name in printed expressions.
+
+    Returns:
+        A model, on the device of the model whose tokens it uses.
+
+    Raises:
+        SourceError: the texts are no list of texts.
+        ModelError: there is no text, the file cannot be read, or the vocabulary has no end id.
+        LimitError: there is no such order.
+
+    Example:
+        >>> letters = Vocabulary([*(bytes([b]) for b in range(256)), b"<end>"], eos_ids={256})
+        >>> model = ngram(["ha ha ha", "ha ha ha ha"], letters)
+        >>> model.generate("ha", max_new_tokens=9).text
+        ' ha ha ha'
+    """
+    vocabulary, read, device = _tokenizer_and_device(tokenizer)
+    if isinstance(texts, Path):
+        return Model(NgramModel.open(texts, vocabulary, device=device), read, name=name)
+    if not isinstance(order, int) or isinstance(order, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise SourceError(f"order is {order!r}: it must be a whole number")
+    tokens = _tokens(_checked(texts), vocabulary, read)
+    return Model(NgramModel.train(tokens, vocabulary, order, device=device), read, name=name)
+
+
+def _tokenizer_and_device(tokenizer: Any) -> tuple[Vocabulary, Any, torch.device]:
+    """Return the vocabulary, the transformers tokenizer or None, and the device."""
+    if isinstance(tokenizer, Model):
+        model = tokenizer.language_model
+        return model.vocabulary, tokenizer.tokenizer, model.device
+    if isinstance(tokenizer, Vocabulary):
+        return tokenizer, None, torch.device("cpu")
+    return Vocabulary.from_transformers(tokenizer), tokenizer, torch.device("cpu")
+
+
+def _checked(texts: Iterable[object]) -> Iterator[str]:
+    if isinstance(texts, str | bytes) or not isinstance(texts, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise SourceError(f"texts is {texts!r:.80}: it must be a list of texts, or a Path")
+    for number, text in enumerate(texts):
+        check_text(text, f"text {number}")
+        yield cast("str", text)
+
+
+def _tokens(
+    texts: Iterator[str], vocabulary: Vocabulary, tokenizer: Any
+) -> Iterator[Sequence[int]]:
+    """Yield the tokens of each text by itself."""
+    if tokenizer is None:
+        spell = PromptReader(vocabulary).spell
+        yield from (spell(text.encode()) for text in texts)
+        return
+    while some := list(islice(texts, AT_ONCE)):
+        # Not verbose: it would warn of texts longer than the model's context.
+        yield from tokenizer(some, add_special_tokens=False, verbose=False)["input_ids"]
+
+
+def train_heads(
+    model: Model, texts: Iterable[str | tuple[Prompt, str]], folder: str | Path, heads: int = 3
+) -> Path:
+    """Train blockwise heads of a model, and save them in a folder for `speculate=folder`.
+
+    The weights of the model stay as they are. Give texts like those that the model will write, best
+    its own answers to prompts of the same kind: a few thousand tokens take minutes on a CPU.
+
+    Args:
+        model: the model that the heads are for. Of an expression, it is the first model.
+        texts: texts, or pairs of a prompt and the text that follows it; the heads learn the text.
+        folder: where the heads are saved. It is made if it is missing.
+        heads: the number of heads, 1 to 8. Head k guesses the k-th token after the next one.
+
+    Returns:
+        The folder.
+
+    Raises:
+        SourceError: the texts are no such list, or too short.
+        LimitError: a text is longer than the context of the model.
+        UnsupportedError: the model does not show its hidden states.
+    """
+    if not isinstance(model, Model):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise SourceError(f"model is {model!r:.80}: it must be a guideway.Model")
+    if not isinstance(heads, int) or isinstance(heads, bool) or not 0 < heads < 9:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise SourceError(f"heads is {heads!r}: it must be a whole number from 1 to 8")
+    ensemble, tokens = Ensemble(model.whole), list[tuple[tuple[int, ...], int]]()
+    main, hidden = ensemble.contexts[0], ensemble.main.hidden()
+    for number, given in enumerate(texts):
+        prompt, text = given if isinstance(given, tuple) and len(given) == 2 else ("", given)
+        if not (isinstance(text, str) and (isinstance(prompt, str) or are_messages(prompt))):  # pyright: ignore[reportUnnecessaryIsInstance]
+            said = f"text {number} is {given!r:.80}: it must be a text, or a prompt and a text"
+            raise SourceError(said)
+        begun = read(prompt, main.views, main.reader)
+        whole = (*begun.tokens, *main.reader.continuation(begun, text))
+        if hidden.context is not None and len(whole) > hidden.context:
+            said = f"text {number} has {len(whole)} tokens with its prompt, and the context of the "
+            raise LimitError(f"{said}model is {hidden.context}", limit="context", given=len(whole))
+        tokens.append((whole, len(begun.tokens)))
+    if not any(len(whole) > begin + 1 for whole, begin in tokens):
+        raise SourceError(
+            "texts has no text of two tokens or more: heads learn from a list of them"
+        )
+    made = Path(folder).expanduser()
+    Heads.train(hidden, tokens, main.adapter, heads).save(made)
+    return made

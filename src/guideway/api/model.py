@@ -55,8 +55,7 @@ from guideway.logits.expr import (
     walk,
 )
 from guideway.logits.marked import Watermarked, Whole, inner, show_whole, unmarked
-from guideway.models.adapter import Adapter
-from guideway.models.peft_folder import read_adapter
+from guideway.models.adapter import Adapter, read_adapter
 from guideway.models.protocol import LanguageModel, VariedModel
 from guideway.vocabulary.vocabulary import Vocabulary
 from guideway.watermark.scheme import Scheme

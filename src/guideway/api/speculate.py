@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, Protocol, TypeAlias, cast, final, runtim
 from weakref import WeakKeyDictionary
 
 from guideway.errors import SourceError, UnsupportedError
-from guideway.generation.captured.steps import captures
+from guideway.generation.captured import captures
 from guideway.generation.draft_model import DraftModel, TextDraft
 from guideway.generation.drafts import Drafter, Lookup
 from guideway.generation.ensemble.ensemble import Ensemble, reading

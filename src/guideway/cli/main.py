@@ -12,14 +12,12 @@ from typing import Annotated, NoReturn
 import typer
 
 from guideway import __version__
-from guideway.cli.bench import bench
 from guideway.cli.detect import detect
 from guideway.cli.exits import EXITS, NO_MODEL, REFUSED
 from guideway.cli.explain import explain
 from guideway.cli.generate import choose, extract, generate
-from guideway.cli.lint import lint
 from guideway.cli.serve import serve
-from guideway.cli.tools import grammars, memory, warmup
+from guideway.cli.tools import bench, grammars, lint, memory, warmup
 from guideway.errors import GuidewayError, ModelError
 
 app = typer.Typer(

@@ -1,16 +1,99 @@
-"""Commands that ask no model for a text: `guideway grammars`, `memory` and `warmup`."""
+"""Commands that ask no model for a text: `grammars`, `lint`, `memory`, `warmup` and `bench`."""
 
+import os
 import re
+import sys
 import time
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import asdict
+from importlib import import_module
+from itertools import groupby
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
 from guideway.cli.console import print_json, print_line
 from guideway.cli.models import open_model
 from guideway.cli.options import BUILT_IN, Model
+from guideway.cli.sources import read_source
+from guideway.errors import UnsupportedError
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def bench(context: typer.Context) -> None:
+    """Run a benchmark of a checkout (`pip install -e .`); `--help` lists them."""
+    tests = ROOT / "tests"
+    if not (tests / "benchmarks" / "commands.py").is_file():
+        raise UnsupportedError(
+            "the benchmarks are in the repository, not in the package: clone it, and install it "
+            "there with pip install -e .",
+            feature="benchmarks outside of a checkout",
+        )
+    sys.path.insert(0, str(tests))
+    import_module("benchmarks.commands").run(context.args)
+
+
+_WIDTH: Final = 36  # characters of the column of places, at least
+
+
+def lint(
+    schema: Annotated[
+        str,
+        typer.Argument(help="FILE.json, or a JSON Schema as text; module:Name for a Python type."),
+    ],
+    engine: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--engine",
+            "-e",
+            help="xgrammar, llguidance, outlines, openai, gemini or llama.cpp; may be repeated. "
+            "All if not given.",
+        ),
+    ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Also list the keywords that an engine enforces.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a list of JSON objects.")] = False,
+) -> None:
+    """Print which keywords of a schema other engines refuse, drop or enforce only partly.
+
+    Verdicts marked with * are trials of the installed engine; the others are from a table.
+
+    Example: guideway lint schema.json --engine xgrammar
+    """
+    from guideway.api.linting import lint as linter
+
+    source = read_source(schema)
+    with _quiet():
+        found = linter.lint(source, engine or None)
+    if as_json:
+        print_json([asdict(one) for one in found])
+        return
+    for name, group in groupby(found, key=lambda one: one.engine):
+        listed = list(group)
+        versions = ", ".join(dict.fromkeys(one.sources[0] for one in listed))
+        enforced = sum(one.verdict == "enforced" for one in listed)
+        print_line(f"{name} ({versions}): {enforced} of {len(listed)} keywords enforced")
+        for one in listed:
+            if everything or not (one.verdict == "enforced" or one.why.startswith("within /")):
+                mark = "*" if one.tried else " "
+                print_line(f"  {one.place:<{_WIDTH}} {one.verdict + mark:<10}{one.why}".rstrip())
+
+
+@contextmanager
+def _quiet() -> Generator[None]:
+    """Discard what libraries write to standard error: xgrammar warns each time it compiles."""
+    kept = os.dup(2)
+    with Path(os.devnull).open("w") as nowhere:
+        os.dup2(nowhere.fileno(), 2)
+        try:
+            yield
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
 
 
 def grammars(

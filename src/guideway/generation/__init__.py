@@ -3,16 +3,14 @@
     row/                    one row: its request, position in the constraint, tokens, trace
     ensemble/               an expression over models: prompts, prefix cache, alignment of ids
     step                    one step of a batch: forward, expression, mask, warp, draw, take
-    draw, masked_distribution, penalties, marking
+    draw, penalties, marking
                             the stages of a step
-    loop                    steps until all rows have ended
-    scheduling, paged       rows that join and leave between steps
-    sharing                 calls at the same time share forwards
+    loop                    steps until all rows have ended; calls at the same time share forwards
+    scheduling, paged       rows that join and leave between steps, with masks made before a step
     drafts, draft_model, heads, speculation
                             drafted tokens, which one forward verifies
-    ahead                   masks and drafts made before a step
-    captured/               whole steps captured on a device
-    score, verdict          probabilities of given texts
+    captured                whole steps captured on a device
+    score                   probabilities of given texts
     limits, stopping, memory
                             checks before, cancellation, peak memory
 

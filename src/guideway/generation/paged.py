@@ -13,10 +13,10 @@ from typing import final
 
 import torch
 
-from guideway.generation.ahead import Ahead
 from guideway.generation.ensemble.ensemble import NO_SUMS, Backbone, Ensemble, EnsembleCache
 from guideway.generation.row.request import Event
 from guideway.generation.row.sequence import Sequence
+from guideway.generation.scheduling import Ahead
 from guideway.generation.speculation import Speculation
 from guideway.generation.step import Batch, on_time, verified
 from guideway.models.pages import NO_DRAFT, Draft, Due, Pages, Tokens

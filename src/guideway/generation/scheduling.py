@@ -2,19 +2,72 @@
 
 `Batches` runs any expression: a batch, and one forward, for the rows of each.
 `generation.paged` reads all rows in one forward, with models that have a paged cache.
+
+Masks and drafts are worked out in threads before a step (`Ahead`). A row that is late misses steps
+until it is done; no other row waits for it. One thread works on all rows in turn, so that a step
+costs one change of threads; only where a row takes long, another thread goes on with those after
+it.
 """
 
+import contextlib
+import time
+from collections import deque
+from collections.abc import Sequence as Rows
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from typing import Final, Protocol, final, runtime_checkable
 from weakref import WeakKeyDictionary
 
 from guideway.errors import GuidewayError
-from guideway.generation.ahead import Ahead
 from guideway.generation.ensemble.ensemble import Ensemble
 from guideway.generation.row.request import Event
 from guideway.generation.row.sequence import Sequence
 from guideway.generation.speculation import Speculation
 from guideway.generation.step import Batch, drawn_step, held_step, rest
+
+PATIENCE: Final = 0.1  # seconds that a step waits for masks
+LONG: Final = 0.02  # seconds of a thread, after which another one helps
+THREADS: Final = 16  # rows that may be late at once
+
+
+@final
+class Ahead:
+    """Rows that are prepared for their next step, and those that are late."""
+
+    def __init__(self) -> None:
+        """No late rows."""
+        self._pool = ThreadPoolExecutor(THREADS, "guideway-mask")
+        self._late = set[Sequence]()
+        self._working = set[Future[None]]()
+
+    def late(self, rows: Rows[Sequence], speculation: Speculation | None = None) -> list[int]:
+        """Prepare rows; the places of those that are late."""
+        new = [row for row in rows if row.position is not None and row not in self._late]
+        left, until = deque(new), time.monotonic() + PATIENCE
+        self._late.update(new)
+        while True:
+            if left:
+                self._working.add(self._pool.submit(self._prepare, left, speculation))
+            rest = until - time.monotonic()
+            if self._late.isdisjoint(new) or rest <= 0:
+                break
+            self._working -= wait(self._working, min(LONG, rest), FIRST_COMPLETED).done
+        return [place for place, row in enumerate(rows) if row in self._late]
+
+    def wait(self) -> None:
+        """Wait for a late row, for a while."""
+        wait(self._working, PATIENCE, FIRST_COMPLETED)
+
+    def _prepare(self, rows: deque[Sequence], speculation: Speculation | None) -> None:
+        """Prepare rows until others have taken the last one."""
+        with contextlib.suppress(IndexError):
+            for row in iter(rows.popleft, None):
+                with contextlib.suppress(Exception):  # the step meets it again
+                    if speculation is not None:
+                        speculation.prepare(row)
+                    row.row()
+                self._late.discard(row)
+
 
 PART: Final = 256  # tokens of a prompt that a forward reads beside other rows
 

@@ -16,7 +16,7 @@ Several beams of one prompt are different texts if there are enough of them. If 
 processors leave fewer, transformers adds rows of padding, as it does without a constraint.
 
 Settings that would cut a text, or ban tokens within it, are refused by name before the first token,
-or taken into account exactly (`transformers_settings` has the table).
+or taken into account exactly (`transformers_call` has the table).
 
 `generate_batch` (continuous batching) is refused: it takes no processors of users, and shows its
 own only the last token of each row. `generate` with `cache_implementation="paged"` never calls
@@ -40,9 +40,8 @@ from guideway.automaton.token_tries import Row, words
 from guideway.automaton.token_tries import unpack as ids_of
 from guideway.errors import DeadEndError, LimitError, ModelError, SourceError, UnsupportedError
 from guideway.integrations.prefixes import Outside
-from guideway.integrations.transformers_call import Call, running_row
+from guideway.integrations.transformers_call import Call, check_alone, check_last, running_row
 from guideway.integrations.transformers_guidance import Guidance
-from guideway.integrations.transformers_settings import check_alone, check_last
 from guideway.integrations.transformers_texts import Asked, Texts
 from guideway.logits.mask import unpack, upload
 

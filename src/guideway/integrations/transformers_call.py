@@ -12,18 +12,210 @@ frame on:
     generate                the prompts and the configuration; a draft's own is skipped
 
 If a name is missing (another loop or version), the user is asked for the value.
+
+Settings of `generate` end, ban or force tokens beside a constraint. transformers applies them
+without knowing the constraint, so each is taken into account exactly, or refused before the first
+token:
+
+    setting                                          treatment
+    max_length, max_new_tokens, MaxLengthCriteria    texts end within them
+    eos_token_id, EosTokenCriteria                   texts end with one of these ids
+    min_length, min_new_tokens                       no end before, as in guideway's own generate
+    forced_eos_token_id                              texts end one token earlier
+    forced_bos_token_id                              texts begin after that token
+    suppress_tokens, and bans of single tokens by    the constraint is compiled without them
+      bad_words_ids and sequence_bias
+    max_time, stop_strings, other stopping criteria  refused: they cut texts
+    no_repeat_ngram_size, bans of several tokens     refused: they leave no token in the middle
+    token_healing                                    refused: it writes text before the constraint
+    contrastive, group, constrained beams, DoLa      refused: their loops come from the Hub
+    other constraints and processors after ours      refused: they undo the constraint
+
+All other settings change scores, speed or the form of the output.
 """
 
 import inspect
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, final
+from typing import Any, Final, cast, final
 
 from torch import Tensor
-from transformers.generation.logits_process import PrefixConstrainedLogitsProcessor
+from transformers.generation.logits_process import LogitsProcessor, PrefixConstrainedLogitsProcessor
+from transformers.generation.stopping_criteria import (
+    EosTokenCriteria,
+    MaxLengthCriteria,
+    MaxTimeCriteria,
+    StopStringCriteria,
+)
 
 from guideway.errors import UnsupportedError
-from guideway.integrations.transformers_settings import banned_tokens, end_ids, last_length, listed
+
+WHOLE: Final = "and a text that is cut is not in the language"
+CUTS: Final[dict[type, tuple[str, str]]] = {
+    MaxTimeCriteria: (
+        "max_time",
+        "it cuts texts when the time is over. Leave it out: max_new_tokens bounds the time, and "
+        "texts end within it",
+    ),
+    StopStringCriteria: (
+        "stop_strings",
+        "they cut texts wherever they occur. Leave them out: a constraint ends its texts",
+    ),
+}
+MODES: Final = {
+    "contrastive_search": ("penalty_alpha", "guideway.Model.generate has penalty_alpha="),
+    "group_beam_search": ("num_beam_groups", "guideway.Model.generate has num_beam_groups="),
+    "constrained_beam_search": (
+        "force_words_ids",
+        "write the words into the constraint: source & guideway.Regex('.*word.*')",
+    ),
+    "dola_generation": ("dola_layers", "guideway.dola(model) is that as an expression"),
+}
+BANS: Final = {
+    "no_repeat_ngram_size": "repetition_penalty lowers scores and bans nothing",
+    "encoder_no_repeat_ngram_size": "encoder_repetition_penalty lowers scores and bans nothing",
+}
+
+
+def check_settings(values: Mapping[str, Any]) -> None:
+    """Refuse settings that cut a constrained text or can leave no token in its middle."""
+    config = values["generation_config"]
+    for criterion in values.get("prepared_stopping_criteria", ()):
+        _check_criterion(criterion)
+    mode = str(getattr(values.get("generation_mode"), "value", ""))
+    if mode in MODES:
+        name, instead = MODES[mode]
+        raise _refused(name, f"transformers loads the loop of this mode from the Hub; {instead}")
+    if getattr(config, "token_healing", None):
+        raise _refused(
+            "token_healing",
+            "it writes the beginning of the text into the prompt, outside the constraint; "
+            "guideway.Model.generate has heal=True",
+        )
+    for name, instead in BANS.items():
+        if size := getattr(config, name, None):
+            raise _refused(
+                f"{name}={size}",
+                f"it can ban each token that the constraint allows, in the middle of a text; "
+                f"{instead}, and guideway.Model.generate has no_repeat_ngram_size=, which gives "
+                "way there",
+            )
+    for name, tokens in _bans(config):
+        if len(tokens) > 1:
+            raise _refused(
+                name,
+                f"it bans the sequence of tokens {list(tokens)}, which can leave no token in the "
+                "middle of a text. Take the words out of the constraint: "
+                "source - guideway.Regex('.*word.*')",
+            )
+
+
+def check_last(values: Mapping[str, Any], processor: LogitsProcessor) -> None:
+    """Refuse other processors and prefix functions that could undo the constraint."""
+    if values.get("prefix_allowed_tokens_fn") is not None:
+        raise _refused(
+            "prefix_allowed_tokens_fn",
+            "two constraints can leave no token in the middle of a text. Give one that is both: "
+            "source & other",
+        )
+    given: list[LogitsProcessor] = list(values.get("logits_processor") or ())
+    place = next((n for n, each in enumerate(given) if each is processor), len(given))
+    for later in given[place + 1 :]:
+        name = type(later).__name__
+        if type(later) is type(processor):
+            why = "two constraints can leave no token in the middle of a text. Give one: a & b"
+        else:
+            why = (
+                "it comes after the constraint and could undo it. Put it before guideway's "
+                "LogitsProcessor in logits_processor"
+            )
+        raise _refused(f"the processor {name}", why, "logits_processor")
+
+
+def check_alone(values: Mapping[str, Any]) -> None:
+    """Refuse processors of the caller beside a prefix function, which they come after."""
+    for later in values.get("logits_processor") or ():
+        raise _refused(
+            f"the processor {type(later).__name__}",
+            "it comes after prefix_allowed_tokens_fn and could undo it. Use "
+            "guideway.integrations.transformers.LogitsProcessor, as the last of logits_processor",
+            "logits_processor",
+        )
+
+
+def banned_tokens(config: Any) -> frozenset[int]:
+    """Ids that are banned in any context."""
+    return frozenset(tokens[0] for _, tokens in _bans(config) if len(tokens) == 1)
+
+
+def last_length(values: Mapping[str, Any]) -> int | None:
+    """The number of tokens, prompt included, at which rows are cut off."""
+    found = [each.max_length for each in _criteria(values, MaxLengthCriteria)]
+    return min(found) if found else values["generation_config"].max_length
+
+
+def end_ids(values: Mapping[str, Any]) -> frozenset[int] | None:
+    """The ids at which a row stops; None if it stops at none."""
+    found = [each.eos_token_id for each in _criteria(values, EosTokenCriteria)]
+    given = found or [values["generation_config"].eos_token_id]
+    ids = [listed(each) for each in given if each is not None]
+    return frozenset(token for each in ids for token in each) if ids else None
+
+
+def listed(given: Any) -> list[int]:
+    """Token ids that are given as one, several, a tensor, or None."""
+    if given is None:
+        return []
+    if isinstance(given, Tensor):
+        return cast("list[int]", given.flatten().tolist())  # pyright: ignore[reportUnknownMemberType]
+    return [int(each) for each in cast("list[int]", given)] if _is_list(given) else [int(given)]
+
+
+def _criteria(values: Mapping[str, Any], kind: type) -> list[Any]:
+    """The stopping criteria of exactly this class: a subclass may stop elsewhere."""
+    return [each for each in values.get("prepared_stopping_criteria", ()) if type(each) is kind]
+
+
+def _check_criterion(criterion: Any) -> None:
+    kind = cast("type[object]", type(criterion))
+    if kind in {MaxLengthCriteria, EosTokenCriteria}:
+        return
+    if kind in CUTS:
+        name, why = CUTS[kind]
+        raise _refused(name, f"{why}, {WHOLE}")
+    raise _refused(
+        f"the stopping criterion {kind.__name__}",
+        f"it can cut texts anywhere, {WHOLE}. Leave stopping_criteria out; to cancel a call, raise "
+        "an exception from a processor before this one",
+        "stopping_criteria",
+    )
+
+
+def _bans(config: Any) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """The sequences whose last token gets no probability after the others, with their setting."""
+    ends = set(listed(getattr(config, "eos_token_id", None)))
+    for token in listed(getattr(config, "suppress_tokens", None)):
+        yield "suppress_tokens", (token,)
+    for tokens in getattr(config, "bad_words_ids", None) or ():
+        if not (len(tokens) == 1 and tokens[0] in ends):  # transformers leaves these out
+            yield "bad_words_ids", tuple(tokens)
+    bias: Any = getattr(config, "sequence_bias", None) or ()
+    pairs = cast("Iterable[tuple[Any, float]]", bias.items() if isinstance(bias, dict) else bias)
+    for tokens, value in pairs:
+        if value == -math.inf:
+            yield "sequence_bias", tuple(tokens)
+
+
+def _is_list(given: Any) -> bool:
+    return isinstance(given, list | tuple | set | frozenset)
+
+
+def _refused(what: str, why: str, feature: str = "") -> UnsupportedError:
+    return UnsupportedError(
+        f"{what} does not work with a constraint: {why}", feature=feature or what.partition("=")[0]
+    )
+
 
 HOME: Final = "transformers.generation.utils"
 BEAMS: Final = ("is_sent_finished", "beam_scores", "running_beam_scores")

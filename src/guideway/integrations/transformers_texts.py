@@ -26,8 +26,7 @@ from guideway.constraint.compiled import CompiledConstraint
 from guideway.constraint.longest_path import FUEL, longest_path
 from guideway.errors import LimitError, ModelError, SourceError, TokenRejected, UnsupportedError
 from guideway.integrations.prefixes import Outside, Prefixes
-from guideway.integrations.transformers_call import Call, running_call
-from guideway.integrations.transformers_settings import check_settings
+from guideway.integrations.transformers_call import Call, check_settings, running_call
 from guideway.sources.values import check_pickled
 from guideway.vocabulary.vocabulary import Vocabulary
 

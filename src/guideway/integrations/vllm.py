@@ -13,27 +13,294 @@ makes `vllm.LLM` itself calls it first. Without the flag, vLLM behaves as before
     LLM(MODEL, logits_processors=["guideway.integrations.vllm:GuidewayV1"])
 
 V1 is for vLLM's first model runner (CPUs), V2 for its second one (CUDA). No entry point adds them,
-because vLLM refuses to start with a processor of the other interface.
+because vLLM refuses to start with a processor of the other interface. A constraint
+(`extra_args={"guideway": {"json": …}}`, `requests` has the kinds) is checked without the model's
+tokens when a request is validated, and compiled in a pool of threads while the prompt is read.
 """
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
 from functools import lru_cache, wraps
-from typing import TYPE_CHECKING, Any, Final, Literal, get_args
+from typing import Any, Final, final, get_args
+from typing import Literal as OneOf
 
+import numpy as np
+import torch
+from torch import Tensor
+
+from guideway.automaton.token_tries import words
+from guideway.constraint.batch import fill_bitmask
+from guideway.constraint.compile import compile as compile_source
+from guideway.constraint.compiled import CompiledConstraint
 from guideway.constraint.matcher import Matcher
-from guideway.errors import GuidewayError
+from guideway.errors import GuidewayError, LimitError, UnsupportedError
 from guideway.extras import library
-from guideway.integrations.requests import Compiler
-from guideway.integrations.vllm_processors import V1, V2
-from guideway.logits.bitmask import allocate_token_bitmask
+from guideway.generation.row.cursor import end_row
+from guideway.integrations.requests import Compiler, read_request
+from guideway.language.budget import Budget
+from guideway.logits.bitmask import allocate_token_bitmask, apply_token_bitmask_inplace
+from guideway.logits.transfer import send
+from guideway.sources.sources import Literal
 from guideway.vocabulary.vocabulary import Vocabulary
 
-if TYPE_CHECKING:
-    import torch
-
-NAME: Final = "guideway"
+NAME: Final = "guideway"  # of the back end, and of the key in `extra_args`
 _USER: Final = "guideway.integrations.vllm"
 _TYPES: Final = "vllm.v1.structured_output.backend_types"
+MOST_STATES: Final = 4096  # of tables on a device: 128 MiB of masks for 262,144 tokens
+TABLES: Final = Budget(fuel=Budget.untrusted().fuel, rows=64)
+logger: Final = logging.getLogger(__name__)
+
+
+def asked(params: Any) -> Any:
+    """The constraint that a request's `SamplingParams` name, or None."""
+    given: dict[str, Any] | None = params.extra_args
+    return None if given is None else given.get(NAME)
+
+
+def checked(params: Any) -> CompiledConstraint | None:
+    """The constraint of a request over single bytes, without the model's tokens.
+
+    A ValueError is answered with 400.
+    """
+    request = asked(params)
+    if request is None:
+        return None
+    if params.structured_outputs is not None:
+        raise ValueError("a request has either extra_args['guideway'] or structured_outputs")
+    try:
+        return compile_source(read_request(request), _bytes(), Budget.untrusted())
+    except GuidewayError as error:
+        raise ValueError(f"{NAME}: {error}") from None
+
+
+@lru_cache(1)
+def _bytes() -> Vocabulary:
+    return Vocabulary([bytes([byte]) for byte in range(256)])
+
+
+def compiler_of(model_config: Any, budget: Budget | None = None) -> Compiler:
+    """The compiler for a model of vLLM."""
+    tokenizer = library("vllm.tokenizers", NAME).cached_tokenizer_from_config(model_config)
+    width = model_config.get_vocab_size()
+    return Compiler(Vocabulary.from_transformers(tokenizer), width, budget)
+
+
+def _compiled(future: "Future[CompiledConstraint]", compiler: Compiler) -> CompiledConstraint:
+    """The constraint, or the empty text if the model's tokens cannot spell the source."""
+    try:
+        return future.result()
+    except GuidewayError:
+        logger.exception("a validated constraint cannot be compiled for the model: no text")
+        return compile_source(Literal(""), compiler.vocabulary())
+
+
+@final
+class _Row:
+    """A row of the batch: its constraint, and a reference to its tokens, which vLLM extends."""
+
+    def __init__(self, future: "Future[CompiledConstraint]", tokens: list[int]) -> None:
+        self._future, self._tokens = future, tokens
+        self._matcher: Matcher | None = None
+        self._taken = 0
+
+    def matcher(self, compiler: Compiler) -> Matcher:
+        """The cursor after all tokens."""
+        if self._matcher is None:
+            self._matcher = Matcher(_compiled(self._future, compiler))
+        if len(self._tokens) < self._taken:  # vLLM drops tokens after a failed transfer of keys
+            self._matcher.reset()
+            self._taken = 0
+        new = self._tokens[self._taken :]
+        valid = self._matcher.validate_tokens(new)
+        self._matcher.accept_tokens(new[:valid])
+        if valid < len(new) and not self._matcher.is_terminated():
+            logger.error("%s were drawn outside the constraint: the text ends", new)
+            self._matcher = Matcher(compile_source(Literal(""), compiler.vocabulary()))
+        self._taken = len(self._tokens)
+        return self._matcher
+
+
+class V1:
+    """Constraints of single requests in vLLM's first model runner; other rows are not touched."""
+
+    def __init__(self, vllm_config: Any, device: torch.device, is_pin_memory: bool) -> None:
+        self._compiler = compiler_of(vllm_config.model_config)
+        self._rows: dict[int, _Row] = {}
+
+    @classmethod
+    def validate_params(cls, sampling_params: Any) -> None:
+        checked(sampling_params)
+
+    def is_argmax_invariant(self) -> bool:
+        return False
+
+    def update_state(self, batch_update: Any) -> None:
+        """Follow the requests in the batch: removed, then added, then moved."""
+        if batch_update is None:
+            return
+        for place in batch_update.removed:
+            self._rows.pop(place, None)
+        for place, params, _, tokens in batch_update.added:
+            self._rows.pop(place, None)
+            request = asked(params)
+            if request is not None:
+                compiler, ends = self._compiler, params.all_stop_token_ids
+                self._rows[place] = _Row(compiler.run(compiler.compile, request, ends), tokens)
+        for one, other, direction in batch_update.moved:
+            moved, replaced = self._rows.pop(one, None), self._rows.pop(other, None)
+            if moved is not None:
+                self._rows[other] = moved
+            if replaced is not None and direction.name == "SWAP":
+                self._rows[one] = replaced
+
+    def apply(self, logits: Tensor) -> Tensor:
+        """Set the logits of tokens that a row's constraint forbids to −∞."""
+        if not self._rows:
+            return logits
+        matchers = [row.matcher(self._compiler) for row in self._rows.values()]
+        bitmask = allocate_token_bitmask(len(matchers), logits.shape[1])
+        fill_bitmask(matchers, bitmask)
+        places = send([*self._rows], logits.device)
+        held = logits[places]
+        apply_token_bitmask_inplace(held, bitmask)
+        logits[places] = held
+        return logits
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class _Tables:
+    """A finite constraint on the device. Index −1 is the last row: no state, which can only end."""
+
+    token_class: Tensor
+    next_state: Tensor
+    mask: Tensor
+    start: int
+
+    def walk(self, tokens: Sequence[int]) -> int:
+        """The state after these tokens, on the host."""
+        state, following, kinds = self.start, self.next_state.cpu(), self.token_class.cpu()
+        for token in tokens:
+            state = int(following[state, int(kinds[token])])
+        return state
+
+
+class V2:
+    """Constraints of single requests in vLLM's second model runner: all on the device.
+
+    The interface gives no tokens to the host, so a constraint must be finite; others are refused.
+    """
+
+    def __init__(self, vllm_config: Any, req_states: Any) -> None:
+        """Read the model's tokenizer, and allocate a state for each row of each request."""
+        self._compiler = compiler_of(vllm_config.model_config, TABLES)
+        self._known, device = req_states, req_states.device
+        self._steps = (vllm_config.num_speculative_tokens or 0) + 1
+        slots = req_states.max_num_reqs
+        # Position p of a sequence is column p % columns: a step writes at most `steps` positions,
+        # and reads the one before them.
+        self._columns = self._steps + 1
+        self._states = torch.full((slots, self._columns), -1, device=device)
+        self._first = torch.full((slots,), -1, device=device)  # the state after the prefill
+        self._last = torch.full((slots,), -1, device=device)  # the position of its last token
+        self._group = torch.full((slots,), -1, device=device)
+        self._asked: dict[int, Future[_Tables]] = {}
+        self._fresh: set[int] = set()
+        self._on_device = lru_cache(32)(self._sent)
+
+    @classmethod
+    def validate_params(cls, sampling_params: Any) -> None:
+        """Raise ValueError for a request whose source is refused, or is not finite."""
+        constraint = checked(sampling_params)
+        if constraint is None:
+            return
+        try:
+            constraint.tables(MOST_STATES)
+        except (LimitError, UnsupportedError) as error:
+            raise ValueError(
+                f"{NAME}: GuidewayV2 needs a finite constraint ({error}); vLLM gives its "
+                "processors no tokens on the host. Use structured_outputs with the backend guideway"
+            ) from None
+
+    def add_request(self, req_idx: int, sampling_params: Any) -> bool:
+        """Begin to compile the constraint of a request; return whether it has one."""
+        self._asked.pop(req_idx, None)
+        self._fresh.discard(req_idx)
+        request = asked(sampling_params)
+        if request is None:
+            return False
+        ends = sampling_params.all_stop_token_ids
+        self._asked[req_idx] = self._compiler.run(self._tables, request, ends)
+        self._fresh.add(req_idx)
+        return True
+
+    def apply(self, logits: Tensor, ctx: Any) -> Tensor:
+        """Advance the states of the rows, and mask their logits."""
+        slots = [slot for slot in ctx.idx_mapping_np.tolist() if slot in self._asked]
+        held = {slot: self._asked[slot].result() for slot in slots}
+        if not held:
+            return logits
+        groups = {id(table): table for table in held.values()}
+        numbers = {name: number for number, name in enumerate(groups)}
+        for slot in self._fresh & held.keys():
+            self._begin(slot, held[slot])
+        device = logits.device
+        self._group.fill_(-1)
+        self._group[send([*held], device)] = send([numbers[id(t)] for t in held.values()], device)
+        rows, position = ctx.expanded_idx_mapping.long(), ctx.pos.long()
+        token = ctx.input_ids.long().clamp(min=0)  # a draft may be padded with -1
+        group, begun = self._group[rows], position == self._last[rows]
+        state = torch.full_like(rows, -1)
+        # Row n of a request follows row n - 1, so it is right from iteration n on.
+        for _ in range(1 if len(rows) == len(ctx.idx_mapping_np) else self._steps):
+            before = self._states[rows, (position - 1) % self._columns]
+            for number, table in enumerate(groups.values()):
+                own = group == number
+                column = table.token_class[token].long()
+                after = table.next_state[torch.where(own, before, -1), column].long()
+                state = torch.where(own, after, state)
+            state = torch.where(begun, self._first[rows], state)
+            self._states[rows, position % self._columns] = state
+        bitmask = torch.full(
+            (len(rows), words(logits.shape[1])), -1, dtype=torch.int32, device=device
+        )
+        for number, table in enumerate(groups.values()):
+            own = group == number
+            bitmask = torch.where(own[:, None], table.mask[torch.where(own, state, -1)], bitmask)
+        apply_token_bitmask_inplace(logits, bitmask)
+        return logits
+
+    def _begin(self, slot: int, table: _Tables) -> None:
+        """Set the state after the prefill; it has output tokens if the request was preempted."""
+        self._fresh.discard(slot)
+        prompt, prefill = (
+            int(each.np[slot]) for each in (self._known.prompt_len, self._known.prefill_len)
+        )
+        tokens = self._known.all_token_ids.gpu[slot, prompt:prefill].tolist()
+        self._states[slot] = -1
+        self._first[slot] = table.walk(tokens)
+        self._last[slot] = prefill - 1
+
+    def _tables(self, request: object, ends: Any) -> _Tables:
+        try:
+            return self._on_device(self._compiler.compile(request, ends))
+        except GuidewayError:
+            logger.exception("a validated constraint cannot be compiled for the model: no text")
+            return self._on_device(compile_source(Literal(""), self._compiler.vocabulary(ends)))
+
+    def _sent(self, constraint: CompiledConstraint) -> _Tables:
+        tables = constraint.tables(MOST_STATES)
+        nowhere = np.full((1, tables.next_state.shape[1]), -1, np.int32)
+        mask = np.concatenate([tables.mask, end_row(constraint.vocabulary)[None]]).view(np.int32)
+        device = self._known.device
+        return _Tables(
+            send(tables.token_class.astype(np.int32), device),
+            send(np.concatenate([tables.next_state, nowhere]), device),
+            send(mask, device),
+            tables.start,
+        )
 
 
 class Grammar:
@@ -54,7 +321,7 @@ class Grammar:
     def rollback(self, num_tokens: int) -> None:
         self.matcher.rollback(num_tokens)
 
-    def fill_bitmask(self, bitmask: "torch.Tensor", batch_index: int) -> None:
+    def fill_bitmask(self, bitmask: Tensor, batch_index: int) -> None:
         self.matcher.fill_next_token_bitmask(bitmask, batch_index)
 
     def is_terminated(self) -> bool:
@@ -79,7 +346,7 @@ class StructuredOutputs:
         request = {request_type.name.lower(): grammar_spec}
         return _named("Grammar")(Matcher(self._compiler.compile(request, stop_token_ids or None)))
 
-    def allocate_token_bitmask(self, max_num_seqs: int) -> "torch.Tensor":
+    def allocate_token_bitmask(self, max_num_seqs: int) -> Tensor:
         return allocate_token_bitmask(max_num_seqs, self.vocab_size)
 
     def destroy(self) -> None:
@@ -154,7 +421,7 @@ def _allow_name(config: Any) -> None:
     """Add our name to the values of `--structured-outputs-config.backend`."""
     from pydantic.dataclasses import rebuild_dataclass
 
-    names: Any = Literal[(*get_args(config.StructuredOutputsBackend), NAME)]
+    names: Any = OneOf[(*get_args(config.StructuredOutputsBackend), NAME)]
     config.StructuredOutputsBackend = names
     settings = config.StructuredOutputsConfig
     settings.__annotations__["backend"] = names

@@ -9,12 +9,12 @@
     variants                early exits and adapters in one forward
     growing, grouped_attention, few_rows
                             caches, attention and linear layers that are faster on a CPU
-    llama_cpp, llama_cpp_tokenizer, gguf
-                            .gguf files: run by llama.cpp, or converted
-    ngram, ngram_tables     n-gram models
-    adapter, peft_folder    LoRA
+    llama_cpp, llama_cpp_tokenizer
+                            .gguf files, run by llama.cpp
+    ngram                   n-gram models
+    adapter                 LoRA
     packed, footprint       weights of 8 or 4 bits; memory of a model before it is loaded
-    builtin, progress       the built-in model; progress bars
+    builtin, progress       the built-in model, converted from its .gguf file; progress bars
 
 `tests/laws` checks the laws of the protocols on every implementation.
 """

@@ -17,13 +17,27 @@ import math
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Final, TypeAlias, TypedDict, TypeGuard, cast, final
+from typing import (
+    Annotated,
+    Any,
+    Final,
+    Literal,
+    TypeAlias,
+    TypedDict,
+    TypeGuard,
+    cast,
+    final,
+    get_type_hints,
+)
 
 import numpy as np
 
 from guideway.errors import LimitError, UnsupportedError, brief, one_line
-from guideway.sampling.search_settings import Search, check_search, search_of
 from guideway.sources.names import did_you_mean
+
+Search: TypeAlias = Literal["beams", "stochastic", "contrastive", "rejection", "asap", "smc"] | None
+"""None: every text is drawn by itself, token by token."""
+
 
 PRESETS: Final[dict[str, tuple[float, float]]] = {
     "code generation": (0.2, 0.1),
@@ -111,16 +125,8 @@ def _numbers(
     return (lambda value: _is_number(value) and low <= value <= high and value != but), allowed
 
 
-def _counts(low: int) -> Check:
-    return (lambda value: _is_count(value, low)), f"an integer from {low} up"
-
-
 def _is_count(value: object, low: float | int) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= low
-
-
-def _is_one_of(value: object, names: tuple[str, ...]) -> bool:
-    return isinstance(value, str) and value in names
 
 
 def _is_text(value: object) -> bool:
@@ -181,71 +187,38 @@ BIAS: Final = (
     "a mapping from token ids, tuples of them, or texts to finite numbers, or a function from the "
     "text so far to such a mapping"
 )
+EXACTNESS: Final = ("local", "rejection", "asap", "smc")
+
+# The values that settings may have, each with its description in messages.
+SWITCH: Final[Check] = (lambda value: isinstance(value, bool)), "True or False"
+INTEGER: Final[Check] = (lambda value: _is_count(value, -math.inf)), "an integer"
+COUNT: Final[Check] = (lambda value: _is_count(value, 0)), "an integer from 0 up"
+FROM_ONE: Final[Check] = (lambda value: _is_count(value, 1)), "an integer from 1 up"
+MODE: Final[Check] = (lambda value: _is_count(value, 0) and value in (0, 1, 2)), "0, 1 or 2"
 SHARE: Final = _numbers(0, 1, "a number above 0 and at most 1", but=0)
 CUTOFF: Final = _numbers(0, 1, "a number from 0 to below 1", but=1)
 FRACTION: Final = _numbers(0, 1, "a number from 0 to 1")
 FINITE: Final = _numbers(-math.inf, math.inf, "a finite number")
 POSITIVE: Final = _numbers(0, math.inf, "a finite number above 0", but=0)
 NOT_NEGATIVE: Final = _numbers(0, math.inf, "a finite number from 0 up")
-
-EXACTNESS: Final = ("local", "rejection", "asap", "smc")
-JUDGE: Final = '"logprob", "majority", a classifier, or a function from a text to a number'
-
-RANGES: Final[Mapping[str, Check]] = {
-    "do_sample": ((lambda value: isinstance(value, bool)), "True, False or None"),
-    "temperature": NOT_NEGATIVE,
-    "top_k": _counts(0),
-    "top_p": SHARE,
-    "min_p": FRACTION,
-    "typical_p": SHARE,
-    "epsilon_cutoff": CUTOFF,
-    "eta_cutoff": CUTOFF,
-    "top_h": SHARE,
-    "top_n_sigma": POSITIVE,
-    "xtc_probability": FRACTION,
-    "xtc_threshold": FRACTION,
-    "mirostat_mode": ((lambda value: _is_count(value, 0) and value in (0, 1, 2)), "0, 1 or 2"),
-    "mirostat_tau": POSITIVE,
-    "mirostat_eta": POSITIVE,
-    "repetition_penalty": POSITIVE,
-    "presence_penalty": FINITE,
-    "frequency_penalty": FINITE,
-    "flat_penalty": FINITE,
-    "no_repeat_ngram_size": _counts(0),
-    "bad_words_ids": (_is_words, "a list of texts and of lists of token ids, none empty"),
-    "logit_bias": (is_bias, BIAS),
-    "dry_multiplier": NOT_NEGATIVE,
-    "dry_base": _numbers(1, math.inf, "a finite number from 1 up"),
-    "dry_allowed_length": _counts(1),
-    "dry_sequence_breakers": (_is_texts, "a list of texts, none empty or with surrogates"),
-    "order": (_is_texts, 'a list of stages, "transformers" or "llama.cpp"'),
-    "seed": ((lambda value: _is_count(value, -math.inf)), "an integer"),
-    "stop": (_is_texts, "a text or a list of texts, none empty or with surrogates"),
-    "min_new_tokens": _counts(0),
-    "max_new_tokens": _counts(1),
-    "num_return_sequences": _counts(1),
-    "num_beams": _counts(1),
-    "length_penalty": FINITE,
-    "early_stopping": (
-        (lambda value: isinstance(value, bool) or _is_one_of(value, ("never",))),
-        'True, False or "never"',
-    ),
-    "num_beam_groups": _counts(1),
-    "diversity_penalty": NOT_NEGATIVE,
-    "stochastic_beams": ((lambda value: isinstance(value, bool)), "True or False"),
-    "penalty_alpha": FRACTION,
-    "best_of": _counts(1),
-    "best_by": (is_judge, JUDGE),
-    "exactness": (
-        (lambda value: _is_one_of(value, EXACTNESS)),
-        f"one of {', '.join(map(repr, EXACTNESS))}",
-    ),
-    "max_attempts": _counts(1),
-    "particles": _counts(1),
-    "resample_below": FRACTION,
-    "critic": (callable, "a function from a text to a number"),
-}
-
+FACTOR: Final = _numbers(1, math.inf, "a finite number from 1 up")
+TEXTS: Final[Check] = _is_texts, "a text or a list of texts, none empty or with surrogates"
+STAGE_NAMES: Final[Check] = _is_texts, 'a list of stages, "transformers" or "llama.cpp"'
+WORDS: Final[Check] = _is_words, "a list of texts and of lists of token ids, none empty"
+BIASES: Final[Check] = is_bias, BIAS
+EARLY: Final[Check] = (
+    lambda value: isinstance(value, bool) or (isinstance(value, str) and value == "never"),
+    'True, False or "never"',
+)
+HOW_EXACT: Final[Check] = (
+    lambda value: isinstance(value, str) and value in EXACTNESS,
+    f"one of {', '.join(map(repr, EXACTNESS))}",
+)
+JUDGES: Final[Check] = (
+    is_judge,
+    '"logprob", "majority", a classifier, or a function from a text to a number',
+)
+CRITIC: Final[Check] = callable, "a function from a text to a number"
 
 # Names of transformers that are refused, with what to write instead.
 ELSEWHERE: Final = {
@@ -370,52 +343,52 @@ class Sampling:
         guideway.errors.LimitError: top_p is 1.5: it must be a number above 0 and at most 1
     """
 
-    do_sample: bool | None = None
-    temperature: float | int | None = None
-    top_k: int | None = None
-    top_p: float | int | None = None
-    min_p: float | int | None = None
-    typical_p: float | int | None = None
-    epsilon_cutoff: float | int | None = None
-    eta_cutoff: float | int | None = None
-    top_h: float | int | None = None
-    top_n_sigma: float | int | None = None
-    xtc_probability: float | int | None = None
-    xtc_threshold: float | int = 0.1
-    mirostat_mode: int | None = None
-    mirostat_tau: float | int = 5.0
-    mirostat_eta: float | int = 0.1
-    repetition_penalty: float | int | None = None
-    presence_penalty: float | int | None = None
-    frequency_penalty: float | int | None = None
-    flat_penalty: float | int | None = None
-    no_repeat_ngram_size: int | None = None
-    bad_words_ids: Sequence[str | Sequence[int]] | None = None
-    logit_bias: Bias | Sequence[Any] | Callable[[str], Bias] | None = None
-    dry_multiplier: float | int | None = None
-    dry_base: float | int = 1.75
-    dry_allowed_length: int = 2
-    dry_sequence_breakers: str | Sequence[str] = BREAKERS
-    order: str | Sequence[str] = "transformers"
-    seed: int | None = None
-    stop: str | tuple[str, ...] | list[str] = ()
-    min_new_tokens: int = 0
-    max_new_tokens: int = 256
-    num_return_sequences: int = 1
-    num_beams: int = 1
-    length_penalty: float | int | None = None
-    early_stopping: bool | str | None = None
-    num_beam_groups: int = 1
-    diversity_penalty: float | int | None = None
-    stochastic_beams: bool = False
-    penalty_alpha: float | int | None = None
-    best_of: int | None = None
-    best_by: Any = None
-    exactness: str = "local"
-    max_attempts: int | None = None
-    particles: int | None = None
-    resample_below: float | int | None = None
-    critic: Callable[[str], float | int] | None = None
+    do_sample: Annotated[bool | None, SWITCH] = None
+    temperature: Annotated[float | int | None, NOT_NEGATIVE] = None
+    top_k: Annotated[int | None, COUNT] = None
+    top_p: Annotated[float | int | None, SHARE] = None
+    min_p: Annotated[float | int | None, FRACTION] = None
+    typical_p: Annotated[float | int | None, SHARE] = None
+    epsilon_cutoff: Annotated[float | int | None, CUTOFF] = None
+    eta_cutoff: Annotated[float | int | None, CUTOFF] = None
+    top_h: Annotated[float | int | None, SHARE] = None
+    top_n_sigma: Annotated[float | int | None, POSITIVE] = None
+    xtc_probability: Annotated[float | int | None, FRACTION] = None
+    xtc_threshold: Annotated[float | int, FRACTION] = 0.1
+    mirostat_mode: Annotated[int | None, MODE] = None
+    mirostat_tau: Annotated[float | int, POSITIVE] = 5.0
+    mirostat_eta: Annotated[float | int, POSITIVE] = 0.1
+    repetition_penalty: Annotated[float | int | None, POSITIVE] = None
+    presence_penalty: Annotated[float | int | None, FINITE] = None
+    frequency_penalty: Annotated[float | int | None, FINITE] = None
+    flat_penalty: Annotated[float | int | None, FINITE] = None
+    no_repeat_ngram_size: Annotated[int | None, COUNT] = None
+    bad_words_ids: Annotated[Sequence[str | Sequence[int]] | None, WORDS] = None
+    logit_bias: Annotated[Bias | Sequence[Any] | Callable[[str], Bias] | None, BIASES] = None
+    dry_multiplier: Annotated[float | int | None, NOT_NEGATIVE] = None
+    dry_base: Annotated[float | int, FACTOR] = 1.75
+    dry_allowed_length: Annotated[int, FROM_ONE] = 2
+    dry_sequence_breakers: Annotated[str | Sequence[str], TEXTS] = BREAKERS
+    order: Annotated[str | Sequence[str], STAGE_NAMES] = "transformers"
+    seed: Annotated[int | None, INTEGER] = None
+    stop: Annotated[str | tuple[str, ...] | list[str], TEXTS] = ()
+    min_new_tokens: Annotated[int, COUNT] = 0
+    max_new_tokens: Annotated[int, FROM_ONE] = 256
+    num_return_sequences: Annotated[int, FROM_ONE] = 1
+    num_beams: Annotated[int, FROM_ONE] = 1
+    length_penalty: Annotated[float | int | None, FINITE] = None
+    early_stopping: Annotated[bool | str | None, EARLY] = None
+    num_beam_groups: Annotated[int, FROM_ONE] = 1
+    diversity_penalty: Annotated[float | int | None, NOT_NEGATIVE] = None
+    stochastic_beams: Annotated[bool, SWITCH] = False
+    penalty_alpha: Annotated[float | int | None, FRACTION] = None
+    best_of: Annotated[int | None, FROM_ONE] = None
+    best_by: Annotated[Any, JUDGES] = None
+    exactness: Annotated[str, HOW_EXACT] = "local"
+    max_attempts: Annotated[int | None, FROM_ONE] = None
+    particles: Annotated[int | None, FROM_ONE] = None
+    resample_below: Annotated[float | int | None, FRACTION] = None
+    critic: Annotated[Callable[[str], float | int] | None, CRITIC] = None
 
     def __post_init__(self) -> None:
         """Check every value."""
@@ -567,8 +540,138 @@ class Sampling:
         return on
 
 
+# Settings of one search or of several.
+OF_SEARCHES: Final[dict[str, tuple[str, ...]]] = {
+    "early_stopping": ("beams",),
+    "num_beam_groups": ("beams",),
+    "diversity_penalty": ("beams",),
+    "max_attempts": ("rejection",),
+    "particles": ("smc",),
+    "resample_below": ("smc",),
+    "critic": ("smc",),
+}
+# Settings that select each search.
+ASKED: Final = {
+    "beams": "num_beams above 1",
+    "rejection": 'exactness="rejection"',
+    "smc": 'exactness="smc"',
+}
+NOT_CONTRASTIVE: Final = "is no part of contrastive search, which takes the best of the top_k"
+
+
+def search_of(sampling: Sampling) -> Search:
+    """Name of the search for these settings, or None."""
+    if sampling.exactness != "local":
+        return cast("Search", sampling.exactness)
+    if sampling.stochastic_beams:
+        return "stochastic"
+    if sampling.num_beams > 1:
+        return "beams"
+    return None if sampling.penalty_alpha is None else "contrastive"
+
+
+def check_search(sampling: Sampling) -> None:
+    """Refuse settings that conflict, or belong to another search."""
+    search = search_of(sampling)
+    _check_one(sampling, search)
+    for name, searches in OF_SEARCHES.items():
+        value = getattr(sampling, name)
+        given = value > 1 if name == "num_beam_groups" else value is not None
+        if given and search not in searches:
+            named = " and ".join(f"{each} ({ASKED[each]})" for each in searches)
+            raise _apart(name, f"is a setting of {named}")
+    if sampling.length_penalty is not None and search != "beams" and sampling.best_of is None:
+        raise _apart("length_penalty", "is a setting of beams and of best_of")
+    if sampling.best_by is not None and sampling.best_of is None:
+        raise _apart("best_by", "needs best_of, the number of texts to choose from")
+    _check_groups(sampling)
+    _check_random(sampling, search)
+    _check_count(sampling, search)
+
+
+def _check_one(sampling: Sampling, search: Search) -> None:
+    """Two searches cannot be one."""
+    asked = {
+        "exactness": sampling.exactness != "local",
+        "stochastic_beams": sampling.stochastic_beams,
+        "num_beams": sampling.num_beams > 1 and not sampling.stochastic_beams,
+        "penalty_alpha": sampling.penalty_alpha is not None,
+    }
+    given = [name for name, on in asked.items() if on]
+    if len(given) > 1:
+        raise _apart(given[0], f"and {given[1]} are different searches: give one of them")
+    if sampling.best_of is not None and search in ("beams", "stochastic", "contrastive"):
+        raise _apart("best_of", f"and {given[0]} are different searches: give one of them")
+
+
+def _check_groups(sampling: Sampling) -> None:
+    beams, groups = sampling.num_beams, sampling.num_beam_groups
+    if beams % groups:
+        raise _apart("num_beam_groups", f"is {groups}: it must divide num_beams, which is {beams}")
+    if sampling.diversity_penalty is not None and groups == 1:
+        raise _apart("diversity_penalty", "needs num_beam_groups above 1")
+
+
+def _check_random(sampling: Sampling, search: Search) -> None:
+    """Refuse sampling in searches without draws, and missing sampling in others."""
+    if search in ("rejection", "asap", "smc", "stochastic") and not sampling.samples:
+        name = "stochastic_beams" if search == "stochastic" else "exactness"
+        raise _apart(name, "needs sampling: leave do_sample=False and temperature=0 out")
+    if search == "contrastive" and sampling.samples:
+        raise _apart("do_sample, a seed, a temperature or a filter", NOT_CONTRASTIVE)
+    if search == "contrastive" and sampling.top_k == 0:
+        raise _apart("top_k", "is 0: contrastive search needs one candidate at least")
+    if sampling.num_beam_groups > 1 and sampling.samples:
+        raise _apart("num_beam_groups", "are not drawn at random: leave sampling out")
+    if sampling.exactness != "local" and sampling.xtc_probability:
+        raise _apart("xtc_probability", "tosses a coin: exactness is about probabilities")
+    if sampling.mirostat_mode and search is not None:
+        raise _apart("mirostat_mode", "follows one text; a search follows several")
+
+
+def _check_count(sampling: Sampling, search: Search) -> None:
+    if sampling.best_of is not None:
+        name, most = "best_of", sampling.best_of
+    elif search in ("beams", "stochastic"):
+        name, most = "num_beams", sampling.num_beams
+    elif search == "contrastive" or not sampling.samples:
+        name, most = "", 1
+    else:
+        return
+    count = sampling.num_return_sequences
+    if sampling.best_of is not None and sampling.best_of > 1 and not sampling.samples:
+        raise _several("best_of", sampling.best_of)
+    if count > most:
+        if not name:
+            raise _several("num_return_sequences", count)
+        raise LimitError(
+            f"num_return_sequences is {count}: it must be at most {name}, which is {most}",
+            limit="num_return_sequences",
+            given=count,
+            needed=most,
+        )
+
+
+def _several(name: str, given: int) -> LimitError:
+    return LimitError(
+        f"{name} is {given}, and there is only one most probable text: give a temperature above "
+        "0 or a seed, or do_sample=True",
+        limit=name,
+        given=given,
+        needed=1,
+    )
+
+
+def _apart(name: str, why: str) -> UnsupportedError:
+    return UnsupportedError(f"{name} {why}", feature=name)
+
+
 NAMES: Final = tuple(field.name for field in fields(Sampling))
 OPTIONAL: Final = frozenset(field.name for field in fields(Sampling) if field.default is None)
+RANGES: Final[Mapping[str, Check]] = {
+    name: hint.__metadata__[0]
+    for name, hint in get_type_hints(Sampling, include_extras=True).items()
+}
 
 
 def _unknown(name: str, also: Iterable[str]) -> UnsupportedError:

@@ -1,10 +1,27 @@
 """Beam search as in transformers, also sampled or in groups.
 
+    rows ─▶ the best continuations of all of them ─▶ those that end   ─▶ kept, the best of them
+                                                  ├▶ those that can only end ─▶ their ends, next
+                                                  └▶ those that go on ─▶ the next rows
+
 A score is the log-probability of a text over its length to the power `length_penalty`, an end id
 counted in both (Wu et al. 2016, arXiv 1609.08144, normalise differently). Under a constraint it is
 the model's own log-probability, not renormalised, so beams find the most probable texts of the
-language. A text that can only end waits as a row for the score of its end id, if there is room for
-a token.
+language. The rules are transformers' (5.24):
+
+- (1 + end ids) × beams continuations are considered, so that enough of them are no end ids;
+- ended texts count only among the first `beams` continuations, and only the best `beams` are kept;
+- a group is settled once it keeps `beams` texts and the best row cannot beat the last of them, at
+  its own length or, with `early_stopping` "never" and a positive `length_penalty`, at the greatest
+  length. With `early_stopping` True, `beams` texts suffice.
+
+Sampled beams take a sample of continuations without replacement (log plus Gumbel noise), best
+first; before 5.24 transformers used the order of drawing. The noise depends on the seed and the
+tokens so far.
+
+Three rules differ. If all considered continuations end, as under a constraint or a stop string,
+more are considered. Rows that cannot continue are dropped; transformers keeps them at −1e9. Filters
+leave at least one token; transformers' leave one more than there are end ids.
 
 Diverse beam search (Vijayakumar et al. 2016, arXiv 1610.02424) has several groups, which step one
 after another: `diversity_penalty` is subtracted for each beam of earlier groups with the same token
@@ -12,16 +29,281 @@ at this step, and counts in later comparisons of a group. Reported scores and th
 ignore it, and each text is reported once.
 """
 
+import math
+from collections import Counter
 from collections.abc import Sequence as Listed
-from dataclasses import replace
-from typing import final
+from dataclasses import dataclass, replace
+from typing import Final, TypeAlias, cast, final
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
 
 from guideway.errors import DeadEndError
 from guideway.generation.row.request import Completion
 from guideway.generation.row.sequence import Sequence
-from guideway.sampling.noise import stream
-from guideway.search.base import Kind, Scores
-from guideway.search.beam_group import Beam, BeamGroup, Rules
+from guideway.sampling.noise import branch, gumbel, stream
+from guideway.sampling.settings import Sampling
+from guideway.search.base import Kind, Scores, share_losses
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Pick:
+    """A token after a row.
+
+    Attributes:
+        place: index of the row.
+        rank: criterion of the choice.
+        log: log-probability of the text with it, as the search counts it.
+        logprob: the model's own log-probability of the token.
+        kept: log of the model's probability of all allowed tokens.
+    """
+
+    place: int
+    token: int
+    rank: float
+    log: float
+    logprob: float
+    kept: float
+
+    def child(self, row: Sequence) -> Sequence:
+        """The row with the token, which it admits."""
+        child = row.fork()
+        child.take(self.token, self.logprob, self.kept, rank=self.rank)
+        return child
+
+
+@torch.inference_mode()
+def best(
+    ranks: Float[Tensor, "rows vocabulary"],
+    logs: Float[Tensor, "rows vocabulary"],
+    scores: Scores,
+    count: int,
+) -> list[Pick]:
+    """The `count` continuations of the greatest ranks, best first, without those of −∞."""
+    width = ranks.shape[1]
+    places = ranks.flatten().topk(min(count, ranks.numel())).indices
+    row, token = places // width, places % width
+    columns = [row, token] + [each[row, token] for each in (ranks, logs, scores.own)]
+    # Ids are exact in float64 up to 2^53.
+    table = torch.stack([each.double() for each in (*columns, scores.kept[row])], 1)
+    found = cast("list[list[float]]", table.tolist())  # pyright: ignore[reportUnknownMemberType]
+    return [Pick(int(row), int(token), *rest) for row, token, *rest in found if rest[0] > -math.inf]
+
+
+LOOKED: Final = 1024  # continuations, after which no more are looked at for one that goes on
+EXPONENT: Final = 700.0  # of e: beyond it, a float is infinite
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Beam:
+    """A row that goes on, or an ended text.
+
+    Attributes:
+        rank: log-probability, less the diversity penalties.
+        debt: the diversity penalties.
+        key: noise key of its continuations.
+    """
+
+    row: Sequence
+    rank: float
+    debt: float
+    key: int
+
+    @property
+    def log(self) -> float:
+        """Its log-probability."""
+        return self.rank + self.debt
+
+    def child(self, pick: Pick, owed: float) -> "Beam":
+        """The beam with one more token and its diversity penalty."""
+        key = branch(self.key, pick.token)
+        return Beam(pick.child(self.row), pick.log, self.debt + owed, key)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """Rules of all groups of a search.
+
+    Attributes:
+        beams: beams of a group.
+        power: exponent of the length, which divides log-probabilities.
+        early: when to stop.
+        random: True if beams are sampled.
+        diversity: penalty for each beam of earlier groups with the same token at this step.
+        looked: number of continuations considered.
+    """
+
+    beams: int
+    power: float
+    early: bool | str | None
+    random: bool
+    diversity: float
+    looked: int
+
+    @classmethod
+    def of(cls, sampling: Sampling, ends: int) -> "Rules":
+        """The rules of these settings, where there are so many end ids."""
+        beams = sampling.num_beams // sampling.num_beam_groups
+        return cls(
+            beams=beams,
+            power=1.0 if sampling.length_penalty is None else float(sampling.length_penalty),
+            early=sampling.early_stopping,
+            random=sampling.samples,
+            diversity=float(sampling.diversity_penalty or 0),
+            looked=max(2, 1 + ends) * beams,
+        )
+
+    def normed(self, log: float, steps: int) -> float:
+        """A log-probability over the power of the length.
+
+        >>> Rules.of(Sampling(num_beams=2, length_penalty=2), 1).normed(-9.0, 3)
+        -1.0
+        """
+        exponent = self.power * math.log(steps)
+        if abs(exponent) > EXPONENT:
+            return log * (0.0 if exponent > 0 else math.inf)
+        return log / steps**self.power
+
+
+# Continuations with their picks: those that go on, best first, and those that have or must end.
+Grown: TypeAlias = tuple[list[tuple[Pick, Beam]], list[tuple[Pick, Beam]]]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class BeamGroup:
+    """Competing beams, immutable.
+
+    Attributes:
+        going: beams that go on, best first.
+        ended: ended texts, best first.
+        closing: texts that wait for the score of their end id.
+    """
+
+    rules: Rules
+    going: tuple[Beam, ...]
+    ended: tuple[Beam, ...] = ()
+    closing: tuple[Beam, ...] = ()
+
+    @property
+    def rows(self) -> tuple[Beam, ...]:
+        """Those that need scores: that go on, then that close."""
+        return (*self.going, *self.closing)
+
+    def score(self, beam: Beam) -> float:
+        """The log-probability over the power of the length."""
+        return self.rules.normed(beam.log, max(1, beam.row.steps))
+
+    def _rank(self, beam: Beam) -> float:
+        return self.rules.normed(beam.rank, beam.row.steps)
+
+    def grown(self, scores: Scores, taken: Listed[int]) -> "tuple[BeamGroup, list[Pick]] | None":
+        """The group after a step, and the pick of each beam that goes on.
+
+        `taken` are the tokens that other groups took. Returns None if a row refused a token.
+        """
+        count = len(self.going)
+        found: Grown | None = ([], [])
+        if count:
+            found = self._picked(scores.part(0, count), Counter(taken))
+        if found is None:
+            return None
+        going, ended = found
+        closed = self._closed(scores.part(count, len(self.rows)))
+        whole = [beam for _, beam in ended if beam.row.finish_reason is not None]
+        if count and self.rules.power > 0 and self.going[0].row.ends_by_budget:
+            # A beam that goes on might have become better than any ended text.
+            _shorten([*self.ended, *closed, *whole])
+        closing = [each for each in ended if each[1].row.finish_reason is None]
+        kept = sorted((*self.ended, *whole, *closed), key=lambda beam: -self._rank(beam))
+        group = BeamGroup(
+            self.rules,
+            tuple(beam for _, beam in going),
+            tuple(kept[: self.rules.beams]),
+            tuple(beam for _, beam in closing),
+        )
+        if group.going and group._settled():
+            group, going = replace(group, going=()), []
+        return group, [pick for pick, _ in (*going, *closing)]
+
+    def _closed(self, scores: Scores) -> list[Beam]:
+        """The texts that could only end, with their ends."""
+        if not self.closing:
+            return []
+        logs = scores.logs + scores.logs.new_tensor([beam.rank for beam in self.closing])[:, None]
+        ends = len(self.closing[0].row.vocabulary.eos_ids)
+        picks = best(logs, logs, scores, ends * len(self.closing))
+        return [self.closing[pick.place].child(pick, 0.0) for pick in picks]
+
+    def _picked(self, scores: Scores, taken: Counter[int]) -> Grown | None:
+        """The continuations of the beams that go on."""
+        logs = scores.logs + scores.logs.new_tensor([beam.rank for beam in self.going])[:, None]
+        if taken and self.rules.diversity:
+            counts = logs.new_tensor([*taken.values()])
+            logs[:, [*taken]] -= counts * self.rules.diversity
+        ranks = logs + self._noise(scores) if self.rules.random else logs
+        count, row = self.rules.looked, self.going[0].row
+        last = row.steps + 1 >= row.most  # then all that comes ends
+        while True:
+            picks = best(ranks, logs, scores, count)
+            rows = [beam.row for beam in self.going]
+            refused = [p for p in picks if not rows[p.place].admits(p.token, p.rank)]
+            if refused:
+                self._miss([pick for pick in refused if rows[pick.place].lost >= pick.rank])
+                return None
+            share_losses(rows)
+            going, ended = self._sorted(picks, taken)
+            if last or len(going) >= self.rules.beams or not len(picks) == count < LOOKED:
+                return going[: self.rules.beams], ended
+            count *= 4
+
+    def _miss(self, lost: list[Pick]) -> None:
+        """Mark ended texts that a continuation removed by the budget could beat.
+
+        With a positive power of the length, the score of a continuation can grow to 0.
+        """
+        steps = self.going[0].row.steps + 1
+        best = max((self.rules.normed(pick.log, steps) for pick in lost), default=-math.inf)
+        best = 0.0 if lost and self.rules.power > 0 else best
+        _shorten([beam for beam in (*self.ended, *self.closing) if self._rank(beam) < best])
+
+    def _sorted(self, picks: list[Pick], taken: Counter[int]) -> Grown:
+        """Split the picks into those that go on, best first, and those that end."""
+        going, ended = list[tuple[Pick, Beam]](), list[tuple[Pick, Beam]]()
+        for order, pick in enumerate(sorted(picks, key=lambda pick: -pick.log)):
+            inside = order < self.rules.beams
+            if len(going) >= self.rules.beams and not inside:
+                break
+            owed = self.rules.diversity * taken[pick.token]
+            beam = self.going[pick.place].child(pick, owed)
+            if beam.row.finish_reason is None and not beam.row.closing:
+                going.append((pick, beam))
+            elif inside:
+                ended.append((pick, beam))
+        return going, ended
+
+    def _noise(self, scores: Scores) -> Float[Tensor, "rows vocabulary"]:
+        keys = torch.tensor([beam.key for beam in self.going], device=scores.logs.device)
+        return gumbel(keys, scores.logs.shape[1])
+
+    def _settled(self) -> bool:
+        """Return True if the beams that go on can be dropped."""
+        if len(self.ended) < self.rules.beams:
+            return False
+        if self.rules.early is True:
+            return True
+        row = self.going[0].row
+        steps = row.most if self.rules.early == "never" and self.rules.power > 0 else row.steps
+        return self.rules.normed(self.going[0].rank, steps) <= self._rank(self.ended[-1])
+
+
+def _shorten(beams: list[Beam]) -> None:
+    for beam in beams:
+        beam.row.shorten()
 
 
 @final

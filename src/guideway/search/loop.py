@@ -1,28 +1,168 @@
 """The loop over searches: those of all prompts run as one batch, step by step, round by round.
 
 Prompts are read once, and every round begins with a copy of their cache. A failed search leaves the
-batch; the others go on if the caller wants that.
+batch; the others go on if the caller wants that. The scores of a step are of the search's kind
+(`search.base.Kind`).
 """
 
 import time
 from collections.abc import Sequence as Listed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import torch
 
 from guideway.errors import GuidewayError
+from guideway.generation.draw import Plan, Spread, centred, logits_error
 from guideway.generation.ensemble.ensemble import Ensemble, EnsembleCache, Logits, States
 from guideway.generation.limits import checked
-from guideway.generation.marking import check_markable
+from guideway.generation.marking import Marking, check_markable, early, late
 from guideway.generation.memory import peak_memory
 from guideway.generation.row.request import Completion, OnError, Request, raise_error
 from guideway.generation.row.sequence import Sequence
+from guideway.generation.step import plan_of
 from guideway.generation.stopping import check_stop
+from guideway.logits.evaluate import Step, evaluate
+from guideway.logits.mask import apply_mask, unpack, upload
+from guideway.logits.rows import log_mass
+from guideway.logits.transfer import send
+from guideway.logits.warp import Moment, warp
 from guideway.models.protocol import LanguageModel
-from guideway.search.base import Kind, Looking, read_next
-from guideway.search.dispatch import certain, search_for
-from guideway.search.scores import Plans, scores
+from guideway.sampling.noise import coins, gumbel, keys, stream
+from guideway.search.adaptive import Asap, Rejection
+from guideway.search.base import Kind, Looking, Scores, Search, numbers, read_next
+from guideway.search.beams import Beams
+from guideway.search.contrastive import Contrastive
+from guideway.search.smc import Smc
+from guideway.search.stochastic import StochasticBeams
+
+
+def search_for(root: Sequence) -> Search:
+    """Create the search for a row without tokens."""
+    sampling = root.request.sampling
+    match sampling.search:
+        case "beams":
+            return Beams(root)
+        case "stochastic":
+            return StochasticBeams(root)
+        case "contrastive":
+            return Contrastive(root)
+        case "rejection":
+            return Rejection(root)
+        case "asap":
+            return Asap(root)
+        case "smc":
+            return Smc(root)
+        case None:
+            raise GuidewayError("texts that are drawn by themselves are no search")
+
+
+def certain(root: Sequence, memory: int) -> list[Completion]:
+    """Results if the text can only be empty and has ended without an end id."""
+    done, sampling = root.completion(memory), root.request.sampling
+    match sampling.search:
+        case "beams":
+            return [replace(done, score=0.0)]
+        case "stochastic":
+            key = torch.tensor([stream(sampling.seed or 0, root.request.sample)])
+            return [replace(done, score=float(gumbel(key, 1)), weight=1.0)]
+        case "rejection":
+            return [replace(done, attempts=1)] * sampling.num_return_sequences
+        case "asap":
+            return [done] * sampling.num_return_sequences
+        case "smc":
+            return Smc(root).completions(memory)
+        case _:
+            return [done]
+
+
+@final
+class Plans:
+    """The settings of the rows of a call, read once for each set of requests."""
+
+    def __init__(self, device: torch.device) -> None:
+        """None are known yet."""
+        self._device = device
+        self._known = dict[tuple[int, ...], Plan]()
+
+    def of(self, rows: Listed[Sequence]) -> Plan:
+        """Settings of these rows, by the numbers of their requests."""
+        numbers = tuple(row.number for row in rows)
+        if numbers not in self._known:
+            self._known[numbers] = plan_of(rows, self._device)
+        return self._known[numbers]
+
+
+@torch.inference_mode()
+def scores(
+    ensemble: Ensemble,
+    cache: EnsembleCache,
+    logits: Logits,
+    rows: Listed[Sequence],
+    places: Listed[int],
+    kind: Kind,
+    plans: Plans,
+) -> Scores:
+    """Scores of rows of a batch; a row fails on NaN or +∞.
+
+    `places` are the indices of `rows` in the batch, `plans` caches settings for this call.
+    """
+    width, device = ensemble.vocabulary.width, ensemble.device
+    allowed = unpack(upload([row.row() for row in rows], width, device), width)
+    before = allowed
+    if kind == "open":  # free text has no constraint that could be left out
+        held = send([row.constrained for row in rows], device)
+        before = allowed | held[:, None]
+    sums = cache.sums
+    if [*places] != [*range(cache.rows)]:
+        index = send([*places], device)
+        logits = {leaf: each[index] for leaf, each in logits.items()}
+        sums = {leaf: each[index] for leaf, each in sums.items()}
+    texts = [row.text_context() for row in rows] if ensemble.reads_texts else []
+    asked = allowed if kind == "open" else None
+    state = Step(logits, before, ensemble.vocabulary, sums, texts, asked=asked)
+    made = _evaluated(ensemble, state, rows, kind)
+    marking = ensemble.mark and Marking.of(ensemble.mark, rows, ensemble.vocabulary, device)
+    values = _chain(made.logs, plans.of(rows), rows, marking)
+    own, kept = made.own, made.kept
+    if kind != "beam":
+        values = values.log_softmax(1)
+    if kind == "open":
+        values = apply_mask(values, allowed)
+        if any(row.constrained for row in rows):
+            kept = log_mass(apply_mask(own, allowed))
+    # A row without any mass has NaN for logarithms of shares.
+    return Scores(values.nan_to_num(-torch.inf, neginf=-torch.inf), own, kept)
+
+
+def _evaluated(ensemble: Ensemble, state: Step, rows: Listed[Sequence], kind: Kind) -> Scores:
+    """Scores of an expression, not normalised over allowed tokens."""
+    made = evaluate(ensemble.node, state)
+    spread = Spread.of(made, state.allowed, held=any(row.constrained for row in rows))
+    for row, total in zip(rows, numbers(spread.total), strict=True):
+        if (error := logits_error(total, row.steps)) is not None:
+            row.fail(error)
+    values = spread.values
+    if kind == "beam":
+        whole = spread.total if made.own is None else log_mass(values)
+        values = values - whole[:, None]
+    elif (moved := centred(values)) is not None:
+        values = moved
+    return Scores(values, spread.reported - spread.total[:, None], spread.kept)
+
+
+def _chain(
+    values: torch.Tensor, plan: Plan, rows: Listed[Sequence], marking: Marking | None
+) -> torch.Tensor:
+    """The rows after biases, penalties, temperature, filters and a watermark."""
+    histories = [row.history for row in rows]
+    values = early(marking, plan.penalties.apply(values, histories), None)
+    if not any(plan.random):
+        return late(marking, values, None, plan.streams, None)
+    steps = send([row.steps for row in rows], values.device)
+    ceilings = send([each.ceiling for each in histories], values.device)
+    moment = Moment(coins(keys(plan.streams, steps)), ceilings)
+    return late(marking, warp(values, plan.warps, moment).whole, None, plan.streams, None)
 
 
 @final

@@ -33,9 +33,16 @@ from guideway.generation.row.request import Completion, Particle, Population
 from guideway.generation.row.sequence import Sequence
 from guideway.sampling.judges import SHOWN, number_from
 from guideway.sampling.noise import uniform
-from guideway.sampling.resampling import effective_size, log_mean, log_sum, stratified
 from guideway.search.base import Kind, Scores, blamed
-from guideway.search.draws import Draw, draw, stream_of
+from guideway.search.draws import (
+    Draw,
+    draw,
+    effective_size,
+    log_mean,
+    log_sum,
+    stratified,
+    stream_of,
+)
 
 PARTICLES: Final = 8
 RESAMPLE_BELOW: Final = 0.5

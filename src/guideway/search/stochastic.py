@@ -38,7 +38,7 @@ from guideway.generation.row.request import Completion
 from guideway.generation.row.sequence import Sequence
 from guideway.sampling.noise import branch, gumbel, stream
 from guideway.search.base import Kind, Scores, share_losses
-from guideway.search.picks import Pick
+from guideway.search.beams import Pick
 
 CERTAIN: Final = 5.0  # beyond it exp(−exp(x)) vanishes next to 1 in a float: q is 1
 

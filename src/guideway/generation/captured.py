@@ -15,23 +15,30 @@ for one such shape, is kept for later batches.
 """
 
 import math
-from collections.abc import Hashable, Iterable, Iterator
+import os
+import warnings
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Sequence as Listed
 from dataclasses import replace
-from typing import Any, Final, cast, final
+from functools import lru_cache
+from typing import Any, Final, NamedTuple, TypeAlias, cast, final
+from weakref import WeakKeyDictionary
 
+import numpy as np
 import torch
 from jaxtyping import Int
+from numpy.typing import NDArray
 from torch import Tensor
 
+from guideway.automaton.token_tries import words
+from guideway.constraint.compiled import CompiledConstraint
 from guideway.constraint.tables import Tables
-from guideway.errors import warn
-from guideway.generation.captured.capture import Strategy, strategy
-from guideway.generation.captured.charts import Charts, bucket, chart, free, sizes
-from guideway.generation.draw import Plan, choose
+from guideway.errors import LimitError, UnsupportedError, warn
+from guideway.generation.draw import Plan, Spread, choose, logits_error
 from guideway.generation.ensemble.alignment import placed
 from guideway.generation.ensemble.ensemble import Ensemble, EnsembleCache, Logits
 from guideway.generation.ensemble.frames import Frames
-from guideway.generation.masked_distribution import Spread, logits_error
+from guideway.generation.row.cursor import end_row, text_row
 from guideway.generation.row.request import Event
 from guideway.generation.row.sequence import Sequence
 from guideway.generation.step import Batch, plan_of, take
@@ -42,6 +49,159 @@ from guideway.logits.mask import unpack
 from guideway.logits.transfer import send
 from guideway.models.protocol import StaticModel
 from guideway.sampling.noise import keys
+from guideway.vocabulary.vocabulary import Vocabulary
+
+Work: TypeAlias = Callable[..., object]
+WARM: Final = 3
+
+
+class Strategy(NamedTuple):
+    """How steps are captured: as one launch; `fuse` compiles what follows the forward first."""
+
+    capture: Callable[[Work, torch.device], Work]
+    fuse: Callable[[Work], Work]
+
+
+def graphed(work: Work, device: torch.device) -> Work:
+    """A CUDA graph of `work`."""
+    beside: Any = torch.cuda.Stream(device)
+    current = torch.cuda.current_stream(device)
+    beside.wait_stream(current)
+    with torch.cuda.stream(beside):
+        for _ in range(WARM):
+            work()
+    current.wait_stream(beside)
+    # Graphs of one stream run one after the other, so they can share memory for what lies between.
+    place = device, current.cuda_stream
+    if place not in _pools:
+        _pools[place] = torch.cuda.graph_pool_handle()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, pool=_pools[place], capture_error_mode="thread_local"):
+        work()
+    return graph.replay
+
+
+def fused(work: Work) -> Work:
+    """The function compiled by torch, which warns that it leaves out our caches of constants."""
+    compiled = cast("Any", torch).compile(work, dynamic=False)
+
+    def quiet(*rows: Any) -> None:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Dynamo detected a call to a .*lru_cache")
+            compiled(*rows)
+
+    return quiet
+
+
+_pools: Final = dict[Any, Any]()
+STRATEGIES: Final[dict[str, Strategy]] = {"cuda": Strategy(graphed, fused)}
+"""By the type of the device; on others, steps run one by one."""
+
+
+def strategy(device: torch.device) -> Strategy | None:
+    """The strategy on a device, None if steps are not captured there or GUIDEWAY_CAPTURE is off."""
+    return None if os.environ.get("GUIDEWAY_CAPTURE") == "off" else STRATEGIES.get(device.type)
+
+
+STATES: Final = 2_000  # that are worth a table: 2,000 take half a second to find on one core
+
+_known: Final = WeakKeyDictionary[CompiledConstraint, dict[bytes, Tables | None]]()
+
+
+def chart(constraint: CompiledConstraint, lead: bytes) -> Tables | None:
+    """The tables of texts after `lead`; None if there are more than `STATES` states."""
+    known = _known.setdefault(constraint, {})
+    if lead not in known:
+        try:
+            known[lead] = constraint.tables(STATES, lead)
+        except (LimitError, UnsupportedError):
+            known[lead] = None
+    return known[lead]
+
+
+@lru_cache(16)
+def free(vocabulary: Vocabulary) -> Tables:
+    """The tables of free text."""
+    row = (text_row(vocabulary) | end_row(vocabulary))[None]
+    once, all_ = np.zeros((1, 1), np.int32), np.zeros(vocabulary.width, np.uint16)
+    return Tables(all_, once, row, np.ones(1, np.bool_), 0)
+
+
+def bucket(count: int) -> int:
+    """The least power of two that is not less."""
+    return 1 << (count - 1).bit_length()
+
+
+def sizes(charts: Listed[Tables]) -> tuple[int, int, int]:
+    """Constraints, states and transitions that memory for these charts has room for."""
+    tables = [each.next_state for each in dict.fromkeys(charts)]
+    return bucket(len(tables)), bucket(sum(map(len, tables))), bucket(sum(t.size for t in tables))
+
+
+@final
+class Charts:
+    """Memory for the charts of a batch that never moves, and the state of each row.
+
+    Attributes:
+        state: int64[rows].
+        masks: packed masks, int32[states, words].
+    """
+
+    def __init__(self, charts: Listed[Tables], rows: int, device: torch.device) -> None:
+        """Room for charts of these sizes."""
+        constraints, states, entries = sizes(charts)
+        width = len(charts[0].token_class)
+
+        def zeros(*size: int, kind: torch.dtype = torch.int64) -> Tensor:
+            return torch.zeros(*size, dtype=kind, device=device)
+
+        self.state, self._owner, self._base = zeros(rows), zeros(rows), zeros(states)
+        self.masks = zeros(states, words(width), kind=torch.int32)
+        self._following = zeros(entries, kind=torch.int32)
+        self._classes = zeros(constraints, width, kind=torch.int32)
+        self._loaded = dict[Tables, int]()  # with the number of its first state
+
+    def load(self, charts: Listed[Tables]) -> None:
+        """Copy charts, one for each row; `move` sets the states."""
+        distinct = list(dict.fromkeys(charts))
+        if distinct != [*self._loaded]:
+            self._fill(distinct)
+        self._owner.copy_(send([distinct.index(each) for each in charts], self.state.device))
+
+    def move(self, charts: Listed[Tables], texts: Listed[Listed[int]]) -> None:
+        """The rows stand after these texts."""
+        states = list[int]()
+        for each, text in zip(charts, texts, strict=True):
+            state = each.start
+            for token in text:
+                state = int(each.next_state[state, each.token_class[token]])
+            states.append(self._loaded[each] + state)
+        self.state.copy_(send(states, self.state.device))
+
+    def follow(self, tokens: Int[Tensor, "batch"]) -> None:
+        """The rows go on by these tokens."""
+        entry = self._base[self.state] + self._classes[self._owner, tokens]
+        self.state.copy_(self._following[entry])
+
+    def _fill(self, charts: Listed[Tables]) -> None:
+        self._loaded = dict[Tables, int]()
+        base, following = list[NDArray[Any]](), list[NDArray[Any]]()
+        states = entries = 0
+        for each in charts:
+            table, self._loaded[each] = each.next_state, states
+            # A token that is not allowed is drawn only where nothing is, and the row fails then.
+            following.append((np.maximum(table, 0) + states).ravel().astype(np.int32))
+            base.append(entries + np.arange(len(table)) * table.shape[1])
+            states, entries = states + len(table), entries + table.size
+        for into, parts in (
+            (self._base, base),
+            (self._following, following),
+            (self.masks, [each.mask.view(np.int32) for each in charts]),
+            (self._classes, [each.token_class[None].astype(np.int32) for each in charts]),
+        ):
+            whole = np.concatenate(parts)
+            into[: len(whole)].copy_(send(whole, into.device))
+
 
 STEPS: Final = 8  # between two reads
 LEAST: Final = 2 * STEPS  # tokens of a text for which a launch is captured

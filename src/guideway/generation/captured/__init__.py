@@ -1,1 +1,0 @@
-"""Whole steps captured on a device, with constraints as tables there."""
