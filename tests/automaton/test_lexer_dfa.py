@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given
 
 import guideway as gw
 from guideway.automaton import lexer_dfa as dfa
@@ -30,7 +29,6 @@ from guideway.language.expr import (
 )
 from guideway.language.nodes import Expr
 from lexical_states import spread
-from toys import expressions
 
 
 def test_more_states_than_there_is_room_for_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -57,21 +55,6 @@ def test_what_an_opposite_takes_away_is_found_before_counts_within_counts_are_se
         for byte in b"a./:":
             allowed = bool(row[byte >> 5] >> (byte & 31) & 1)
             assert allowed is not (text == "/" and byte == ord("/"))
-
-
-@given(expressions(), expressions())
-def test_the_shortest_text_is_the_one_that_a_search_finds(first: Expr, second: Expr) -> None:
-    for expr in (first, both(first, second), alt(both(first, complement(second)), second)):
-        if not expr.regular or expr is EMPTY:
-            continue
-        told, word = LexerDfa(ALL_BYTES).shortest(expr)
-        assert told
-        assert word == Derivatives(expr).living.word(expr)
-
-
-def test_the_shortest_of_what_has_no_text_is_none() -> None:
-    assert LexerDfa(ALL_BYTES).shortest(both(literal("ab"), literal("ac"))) == (True, None)
-    assert LexerDfa(1 << ord("a")).shortest(literal("ab")) == (True, None)
 
 
 @pytest.mark.parametrize("seed", range(30))

@@ -6,9 +6,7 @@ from itertools import product
 import pytest
 
 import guideway as gw
-from guideway.automaton import lexer_dfa as dfa
-from guideway.automaton import lexer_dfa as literals
-from guideway.automaton.lexer_dfa import lexeme_of, shared_dfa
+from guideway.automaton.lexer_dfa import shared_dfa
 from guideway.automaton.plain_masks import Rows
 from guideway.automaton.pushdown_automaton import PushdownAutomaton, new_pda
 from guideway.automaton.states import States
@@ -17,7 +15,6 @@ from guideway.automaton.token_tries import unpack
 from guideway.json_schema.spelling import spell_character
 from guideway.language.derivative import Derivatives
 from guideway.language.expr import (
-    EPSILON,
     alt,
     both,
     branching,
@@ -79,13 +76,7 @@ def test_items_that_end_where_a_search_tells_it_are_read_as_the_plain_engine_rea
     assert compared(repeat(item, 2, high), "(.)", 4) > 4
 
 
-@pytest.mark.parametrize("few", [False, True])
-def test_strings_whose_parts_overlap_are_read_in_one_where_few_states_do(
-    few: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    is_small = dfa.LexerDfa.is_small
-    monkeypatch.setattr(dfa.LexerDfa, "is_small", lambda own, e: few and is_small(own, e))
-    monkeypatch.setattr(dfa, "_dfas", {})
+def test_strings_whose_parts_overlap_are_read_as_the_plain_engine_reads_them() -> None:
     letters, words = byte_set(b"().\\"), [*WORDS[:-1], b').."', b'(."', b"<end>"]
     string = concat(literal('"'), repeat(letters), literal("("), repeat(letters, 1), literal('"'))
     vocabulary = gw.Vocabulary(words, eos_ids={len(words) - 1})
@@ -93,11 +84,7 @@ def test_strings_whose_parts_overlap_are_read_in_one_where_few_states_do(
         assert compared(concat(string, literal(end)), '"(.', 5, vocabulary) > 4
 
 
-@pytest.mark.parametrize("most", [2, 64])
-def test_what_is_repeated_is_read_with_the_characters_behind_it(
-    most: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(literals, "_MOST_PARTS", most)
+def test_what_is_repeated_is_read_with_the_characters_behind_it() -> None:
     dot, bracket = (spell_character(((ord(c), ord(c)),), plain=False) for c in ".(")
     either = spell_character(((ord("("), ord(")")),), plain=False)
     expr = concat(repeat(either, 1), dot, bracket, dot, repeat(bracket), either, literal("!"))
@@ -110,10 +97,6 @@ def test_a_letter_is_read_with_those_that_are_repeated_behind_it(low: int, escap
     either = spell_character(((ord("("), ord(")")),), plain=False) if escaped else byte_set(b"()")
     again, end = repeat(byte_set(b"(.)"), low), literal("!")
     assert compared(concat(either, again, end), "(.)!", 5) > 2
-    tail, shared = concat(again, end), shared_dfa(VOCABULARY.spellable)
-    for is_apart in (False, True):
-        whole = (concat(either, tail), EPSILON) if not is_apart else (either, tail)
-        assert lexeme_of(either, tail, shared, lambda _, apart=is_apart: apart) == whole
 
 
 def test_rules_may_stand_for_rules_and_share_what_they_stand_for() -> None:

@@ -34,11 +34,6 @@ def vocabulary() -> gw.Vocabulary:
 _NUMBERS = itertools.count()
 
 
-def _wide(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let every trie of exits be one that is made when it is asked for."""
-    monkeypatch.setattr(mask_cache, "_NARROW", 0)
-
-
 AFTER = [b"ac", b"abac", b"c", b"aacab", b"ab", b"abc"]
 
 
@@ -54,18 +49,13 @@ def _allowed(words: gw.Vocabulary, pattern: str = "[ab]*c[ab]?d?") -> list[bytes
     return [words.tokens[token] or b"" for token in unpack(row).tolist()]
 
 
-@pytest.mark.parametrize("wide", [False, True])
-def test_tokens_that_leave_a_state_go_on_in_what_follows(
-    wide: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if wide:
-        _wide(monkeypatch)
+def test_tokens_that_leave_a_state_go_on_in_what_follows() -> None:
     words = _words([*AFTER, b"acc", b"bcad", b"bcda"])
     expected = {b"a", b"b", b"c", *AFTER, b"bcad"} - {b"aacab"}
     assert set(_allowed(words)) == expected
 
 
-LIMITS = ["_ALL_WIDE", "_MOST_EXITS", "MOST_STATE_MASKS", "MOST_ROWS", "_MOST"]
+LIMITS = ["_ALL_TRIES", "_MOST_EXITS", "MOST_STATE_MASKS", "MOST_ROWS", "_ALL_COUNTED"]
 
 
 @pytest.mark.parametrize("limit", LIMITS)
@@ -76,20 +66,18 @@ def test_where_there_is_no_room_for_state_masks_masks_are_the_same(
 ) -> None:
     words = [*AFTER, b"acc", b"bcad", b"bcda", b"acbca", b"bcac", b"acbcd", b"acbcacd"]
     expected = set(_allowed(_words(words), pattern))
-    _wide(monkeypatch)
     monkeypatch.setattr(mask_cache, "_FEW", 0)
-    monkeypatch.setattr(exits if limit == "_MOST" else mask_cache, limit, room)
+    monkeypatch.setattr(mask_cache, limit, room)
     assert set(_allowed(_words(words), pattern)) == expected
 
 
-TABLES = ["_ALL_WIDE", "_ALL_LISTED", "MOST_STATE_MASKS", "MOST_NOTED", "MOST_ROWS", "MOST_NODES"]
+TABLES = ["_ALL_TRIES", "_ALL_LISTED", "MOST_STATE_MASKS", "MOST_NOTED", "MOST_ROWS", "MOST_NODES"]
 
 
 @pytest.mark.parametrize("table", TABLES)
 def test_masks_have_state_masks_however_many_constraints_came_before(
     table: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _wide(monkeypatch)
     monkeypatch.setattr(mask_cache, "_FEW", 4 if table in ("_ALL_LISTED", "MOST_NOTED") else 0)
     monkeypatch.setattr(exits if table == "MOST_NODES" else mask_cache, table, 256)
     letters, dice = "abcdefgh", random.Random(1)

@@ -8,10 +8,9 @@ the one that seems to end soonest: `idn-hostname` of 24 characters took over a m
 
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from heapq import heappop, heappush
 from itertools import takewhile
-from operator import itemgetter
 from typing import Final, TypeAlias, TypeGuard, final
 from weakref import WeakKeyDictionary
 
@@ -33,18 +32,14 @@ from guideway.automaton.regex_records import Records, holds, readable
 from guideway.automaton.token_tries import Held, share, track_shared, untouched
 from guideway.json_schema.spelling import PLAIN_CHARACTERS, QUOTE
 from guideway.language.derivative import Derivatives
-from guideway.language.expr import ALL_BYTES, EMPTY, EPSILON, UNSURE, both, concat, literal, repeat
+from guideway.language.expr import ALL_BYTES, EMPTY, EPSILON, UNSURE, both, concat, repeat
 from guideway.language.fuel import spend, spend_beside
-from guideway.language.nodes import Alt, And, Bytes, Concat, Expr, Not, Repeat, Unsure, operands
+from guideway.language.nodes import Bytes, Concat, Expr, Repeat, operands
 from guideway.language.regular import surely_open
 
 MOST_STATES: Final = 1 << 19  # 1 KB each
 _WORTH_COUNTING: Final = 4
 _OPTIONS: Final = 10  # options that cost as much as a record
-_MET: Final = 1024  # tuples of states in a search for the shortest text,
-_MADE: Final = 1 << 16  # and parts made in it: 0.1 s
-_PART, _ALL, _ANY, _NONE = range(4)
-_NOWHERE: Final = [DEAD_END] * 256
 RENEW_AT: Final = 1 << 16  # sizes at which a new constraint gets a new lexer DFA,
 RENEW_AT_PARTS: Final = 1 << 17  # so that a huge language does not make others fail
 
@@ -77,7 +72,6 @@ class LexerDfa:
         self._holding: dict[Expr, bool] = {}
         self._answers: dict[tuple[int, Expr], bool] = {}
         self._counted = 0
-        self._down = np.array([b for b in range(255, -1, -1) if spellable >> b & 1], np.intp)
         self.lock = threading.Lock()
 
     def __len__(self) -> int:
@@ -190,10 +184,6 @@ class LexerDfa:
             return True
         return self._asked(at.IS_ALIVE, expr)
 
-    def is_small(self, expr: Expr) -> bool:
-        """Return True if texts of ASCII characters reach few states; escapes add few others."""
-        return self._asked(at.IS_SMALL, expr)
-
     def is_open(self, expr: Expr) -> bool:
         """Return True if every prefix of a text surely has infinitely many continuations."""
         return surely_open(expr) or self._asked(at.IS_OPEN, expr)
@@ -207,36 +197,6 @@ class LexerDfa:
                 self._answers[what, expr] = found
                 self.count_anew()  # searches pay for what they do
         return found
-
-    def shortest(self, expr: Expr) -> tuple[bool, bytes | None]:
-        """Least of the shortest texts of a regular expression: (is it known, the text or None).
-
-        Runs the operands of And, Not and Alt in parallel, as derivatives of the whole may have many
-        states; visits tuples of states in the order of their least texts.
-        """
-        parts, asked = _taken_apart(expr)
-        met, most = [tuple(map(self.state, parts))], self.parts + _MADE
-        words = {met[0]: b""}
-        for states in met:  # which grows
-            word, alive = words[states], [state for state in states if state != DEAD_END]
-            ends = [state != DEAD_END and bool(self.flags[state] & ACCEPTS) for state in states]
-            if _evaluated(asked, ends):
-                return True, word
-            spend(len(asked))
-            far = len(met) > _MET or self.parts > most
-            if far or not all(self.expand(state, briefly=True) for state in alive):
-                return False, None
-            rows = [
-                _NOWHERE if one == DEAD_END else self.rows[one][self._down].tolist()
-                for one in states
-            ]
-            ways = dict(zip(zip(*rows, strict=False), self._down.tolist(), strict=False))
-            for target, byte in sorted(ways.items(), key=itemgetter(1)):
-                may_end = [None if state != DEAD_END else False for state in target]
-                if target not in words and _evaluated(asked, may_end) is not False:
-                    words[target] = word + bytes((byte,))
-                    met.append(target)
-        return True, None
 
     def is_counted(self, repeated: Repeat) -> bool:
         """Return True if counting a repetition is better than one state for each count."""
@@ -254,46 +214,6 @@ class LexerDfa:
     def countable(self, item: Expr) -> bool:
         """Return True if repetitions of `item` can be counted: no text is a prefix of another."""
         return self._asked(at.IS_CODE, item)
-
-
-def _taken_apart(root: Expr) -> tuple[list[Expr], list[tuple[int, ...]]]:
-    """The operands of And, Not and unions of them, and a program of (operation, *indices)."""
-    parts, places, asked = dict[Expr, int](), dict[Expr, int](), list[tuple[int, ...]]()
-    stack = [root]
-    while stack:
-        operation, held = _operation(stack[-1])
-        missing = [one for one in held if one not in places]
-        stack += missing
-        if not missing:
-            node = stack.pop()
-            if node not in places:
-                of = [places[one] for one in held] or [parts.setdefault(node, len(parts))]
-                places[node] = len(asked)
-                asked.append((operation, *of))
-    return [*parts], asked
-
-
-def _operation(node: Expr) -> tuple[int, tuple[Expr, ...]]:
-    match node:
-        case And(left, right):
-            return _ALL, (left, right)
-        case Not(item):
-            return _NONE, (item,)
-        case Alt(options) if any(isinstance(option, And | Not) for option in options):
-            return _ANY, options
-        case _:
-            return _PART, ()
-
-
-def _evaluated(asked: list[tuple[int, ...]], parts: Sequence[bool | None]) -> bool | None:
-    """Run the program of `_taken_apart` in three-valued logic; None is unknown."""
-    found: list[bool | None] = []
-    for operation, *of in asked:
-        held = [parts[of[0]]] if operation == _PART else [found[place] for place in of]
-        decisive = operation in (_ANY, _NONE)
-        one = decisive if decisive in held else None if None in held else not decisive
-        found.append(not one if operation == _NONE and one is not None else one)
-    return found[-1]
 
 
 def _bytes_of(members: int) -> "np.typing.NDArray[np.bool_]":
@@ -322,114 +242,11 @@ def shared_dfa(spellable: int) -> LexerDfa:
         return found
 
 
-_MOST_PARTS: Final = 64  # parts of a lexeme
-_BACKSLASH: Final = literal("\\")
-_ESCAPE: Final = 1 << ord("\\")  # first byte of most characters
-_SHORT: Final = 8  # greatest count that may be written out as states
 _LONGEST: Final = 4096  # bytes of a literal translated at once
 
 
 def is_byte(expr: Expr) -> TypeGuard[Bytes]:
     return isinstance(expr, Bytes) and expr.members & (expr.members - 1) == 0
-
-
-def _is_doubtful(head: Expr, rest: Expr, spellable: int) -> bool:
-    """Return True if `rest` is Unsure and `head` can always continue, so all tokens are unsure."""
-    return isinstance(rest, Unsure) and spellable == ALL_BYTES and surely_open(head)
-
-
-def lexeme_of(
-    head: Expr, tail: Expr, dfa: LexerDfa, is_apart: Callable[[Expr], bool]
-) -> tuple[Expr, Expr] | None:
-    """The lexeme at the head of a regular sequence, and the rest; None if the head is a count.
-
-    `is_apart` says which parts have nodes of their own.
-    """
-    if isinstance(head, Repeat) and dfa.is_counted(head):
-        if not _runs_on(head, tail, dfa):
-            return None
-        return _string_end(head, tail, dfa, is_apart, loops=True)
-    found = None if is_apart(head) else _string_end(head, tail, dfa, is_apart)
-    return _to_character(head, tail, dfa.spellable, is_apart) if found is None else found
-
-
-def _runs_on(repeated: Repeat, tail: Expr, dfa: LexerDfa) -> bool:
-    """Return True if an unbounded repetition with common first bytes follows a short count.
-
-    Tokens would be read byte by byte: 1.7 ms a mask in a URL's `[a-z.]{2,6}[a-z/.]*`.
-    """
-    behind = tail.head if isinstance(tail, Concat) else tail
-    if not isinstance(behind, Repeat) or not (repeated.regular and behind.regular):
-        return False
-    if repeated.high is None or repeated.high > _SHORT or behind.high is not None:
-        return False
-    one, other = (dfa.state(repeat(part.item)) for part in (repeated, behind))
-    dfa.expand(one)
-    dfa.expand(other)
-    first = int.from_bytes(dfa.first[one].tobytes(), "little")
-    return dfa.begins(other, first & ~_ESCAPE)
-
-
-def _to_character(
-    head: Expr, tail: Expr, spellable: int, is_apart: Callable[[Expr], bool]
-) -> tuple[Expr, Expr]:
-    """The sequence up to and including the next fixed characters, and the rest.
-
-    `[a-z]+-` ends only at a "-", `[a-z]+` anywhere in a token. `[a-z][a-z_]*-` is read whole:
-    44,000 trie nodes follow its first letter (1.5 ms).
-    """
-    parts, rest = [head], tail
-    if isinstance(tail, Concat) and (isinstance(head, Bytes) or _raw(head) is not None):
-        again = tail.head
-        if isinstance(again, Repeat) and again.high is None and not is_apart(again):
-            parts, rest = [head, again], tail.tail
-    while len(parts) < _MOST_PARTS:
-        part, after = (rest.head, rest.tail) if isinstance(rest, Concat) else (rest, EPSILON)
-        raw = part if is_byte(part) else _raw(part)
-        if raw is None or _is_doubtful(head, after, spellable):
-            break
-        parts.append(part)
-        rest = after
-        if part is raw or not is_byte(raw):
-            break
-    return concat(*parts), rest
-
-
-def _raw(expr: Expr) -> Bytes | None:
-    """The bytes of a character that is either one byte or an escape, else None."""
-    if not isinstance(expr, Alt) or len(expr.options) != 2:
-        return None
-    raw, escaped = expr.options
-    if isinstance(raw, Concat):
-        raw, escaped = escaped, raw
-    spelled = isinstance(escaped, Concat) and escaped.head is _BACKSLASH
-    return raw if spelled and isinstance(raw, Bytes) else None
-
-
-def _string_end(
-    head: Expr,
-    tail: Expr,
-    dfa: LexerDfa,
-    is_apart: Callable[[Expr], bool],
-    *,
-    loops: bool = False,
-) -> tuple[Expr, Expr] | None:
-    """The sequence up to the quote that ends a string, and the rest; None if it is no lexeme.
-
-    For an endless part before another (`.+@.+`), whose token suffixes would be five times the
-    vocabulary, but which has a small DFA. `loops` says that the head is such a part.
-    """
-    parts, rest = [head], tail
-    while isinstance(rest, Concat) and rest.head is not QUOTE and len(parts) < _MOST_PARTS:
-        loops = loops or (isinstance(parts[-1], Repeat) and parts[-1].high is None)
-        parts.append(rest.head)
-        rest = rest.tail
-    closing, rest = (rest.head, rest.tail) if isinstance(rest, Concat) else (rest, EPSILON)
-    apart = any(map(is_apart, parts[1:]))
-    if closing is not QUOTE or not loops or isinstance(rest, Unsure) or apart:
-        return None
-    whole = concat(*parts, QUOTE)
-    return (whole, rest) if dfa.is_small(whole) else None
 
 
 def bounded_fields(

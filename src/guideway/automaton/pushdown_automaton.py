@@ -18,7 +18,6 @@ from guideway.automaton.lexer_dfa import (
     LexerDfa,
     bounded_fields,
     expand,
-    lexeme_of,
     run_of,
     shared_dfa,
 )
@@ -114,7 +113,7 @@ class PushdownAutomaton:
         self, expr: Expr, machine: Derivatives, mask_cache: TokenMaskCache, seed: Seed
     ) -> None:
         self._machine, self.mask_cache, self.dfa = machine, mask_cache, mask_cache.dfa
-        machine.living.consult(self.dfa)
+        machine.living.consult(self.dfa.alive)
         from guideway.automaton.kernels.entry import run
 
         self._run, (self._row, self._spare) = run, np.empty((2, mask_cache.words), np.uint32)
@@ -336,16 +335,10 @@ class PushdownAutomaton:
             return self.arena.make(at.SEQUENCE, self._entering(head), rest)
         if isinstance(head, And) and (found := self._conjunction(head, tail)) is not None:
             return found
-        found = lexeme_of(head, tail, self.dfa, self._is_no_lexeme)
-        if found is None and isinstance(head, Repeat):
+        if isinstance(head, Repeat) and self.dfa.is_counted(head):
             return self.arena.make(at.SEQUENCE, self._count(head), self.node(tail))
-        unit, rest = found or (head, tail)
-        lexeme = self.arena.make(at.LEXEME, self.dfa.state(unit))
-        return self.arena.make(at.SEQUENCE, lexeme, self.node(rest))
-
-    def _is_no_lexeme(self, part: Expr) -> bool:
-        counted = isinstance(part, Repeat) and self.dfa.is_counted(part)
-        return counted or isinstance(part, And) or self._is_apart(part)
+        lexeme = self.arena.make(at.LEXEME, self.dfa.state(head))
+        return self.arena.make(at.SEQUENCE, lexeme, self.node(tail))
 
     def _is_apart(self, head: Expr) -> bool:
         """Return True if the head of a sequence has nodes of its own."""

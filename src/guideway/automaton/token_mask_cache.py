@@ -16,11 +16,10 @@ from numpy.typing import NDArray
 from guideway.automaton.arena import Arena, Plan, copied
 from guideway.automaton.jit.records import dtype
 from guideway.automaton.kernels import layout as at
-from guideway.automaton.kernels.layout import Context, StateMask, WideExits
+from guideway.automaton.kernels.layout import Context, CountedExit, ExitTrie, StateMask
 from guideway.automaton.lexer_dfa import MOST_STATES, LexerDfa
 from guideway.automaton.token_tries import (
     MOST_FIRST,
-    Exits,
     Held,
     Row,
     TokenTries,
@@ -100,12 +99,11 @@ MOST_NOTED: Final = MOST_STATE_MASKS  # their table is twice as large
 MOST_ROWS: Final = 4096
 SMALL: Final = 128  # subtrees of so few nodes are walked each time
 _ALL_LISTED: Final = 1 << 24
-_ALL_WIDE: Final = 1 << 12
+_ALL_TRIES: Final = 1 << 16
+_ALL_COUNTED: Final = 1 << 16
 _MOST_EXITS: Final = MOST_FIRST  # nodes where tokens leave one state
-_NARROW: Final = 8192  # nodes of an exit trie that is made with its state mask
 _FEW: Final = 2048  # tokens in a list; setting so many bits takes as long as a row of Llama 3
 _TOKENS: Final = 1 << 20
-_ALL_BYTES: Final = np.full(4, ~np.uint64(0))
 _NO_HOLES: Final = np.zeros(0, np.int32)
 
 
@@ -136,25 +134,24 @@ class TokenMaskCache:
         self.values = untouched(2 * MOST_NOTED, np.int32)
         self.base = untouched((MOST_ROWS, self.words), np.uint32)
         self.state_masks = untouched(MOST_STATE_MASKS, dtype(StateMask))
-        self.exits = Exits(self.token_tries)
+        self.counted_exits = untouched(_ALL_COUNTED, dtype(CountedExit))
         self._loop = untouched((MOST_STATES, 2), np.uint64)
         self._loops = untouched(MOST_STATES, np.uint8)
-        self.wide = untouched(_ALL_WIDE, dtype(WideExits))
+        self.exit_tries = untouched(_ALL_TRIES, dtype(ExitTrie))
         self.listed = untouched(_ALL_LISTED, np.int32)
-        self._used_state_masks = self._used_wide = 1
-        self._used_rows = self._used_listed = self._noted = 0
-        self._wide_states: dict[int, tuple[int, int]] = {}
+        self._used_state_masks = self._used_tries = 1
+        self._used_rows = self._used_listed = self._used_counted = self._noted = 0
+        self._states: dict[int, tuple[int, int]] = {}  # trie node and state of each mask
         self._found = untouched(max(_TOKENS, vocabulary.width), np.int32)
         self._left = untouched(_MOST_EXITS, np.int32)
         self._lock = threading.Lock()
         self._mask_store = MaskStore(self.words)
         self._walk = np.zeros(2 * (self.deepest + 2), np.int32)
-        self._begun = np.zeros(self.deepest + 3, np.int32)
+        self._begun = np.zeros(self.deepest + 4, np.int32)
         self.plan = Plan.empty(self)
         self._context = copied(self.plan.context)
         share(self._context, walk=self._walk, begun=self._begun)
         self._context.point(regexes=dfa.records.address)
-        self.exits.begin(self._context)
         if token_tries is None:
             self.token_tries.survey(self._context)
 
@@ -170,11 +167,12 @@ class TokenMaskCache:
             (self._used_state_masks, self.state_masks),
             (self._used_rows, self.base),
             (self._used_listed, self.listed),
-            (self._used_wide, self.wide),
+            (self._used_tries, self.exit_tries),
+            (self._used_counted, self.counted_exits),
             (2 * self._noted, self.keys),
         )
         full = any(4 * count > len(table) for count, table in used)
-        return full or self.exits.crowded or self.token_tries.crowded
+        return full or self.token_tries.crowded
 
     def staying(self, state: int) -> Row | None:
         """The row of tokens that a lexical state reads without leaving it, if it has one."""
@@ -207,8 +205,8 @@ class TokenMaskCache:
             base_rows=self.base,
             state_masks=self.state_masks,
             count_masks=self.state_masks,
-            counted_exits=self.exits.rows,
-            wide_exits=self.wide,
+            counted_exits=self.counted_exits,
+            exit_tries=self.exit_tries,
             listed=self.listed,
             end_row=self.ends,
             loops=self._loop,
@@ -227,21 +225,21 @@ class TokenMaskCache:
 
     def serve(self, code: int, wanted: int, arena: Arena) -> None:
         if code == at.NEED_STATE_MASK:
-            self.make(wanted, arena.context.want_below)
+            self.make(wanted, arena.leads(), arena.context.want_below)
         elif code == at.NEED_EXITS:
             self.make_exits(wanted, arena.leads())
         elif code == at.NEED_COUNT_MASK:
             self.make_counted(wanted)
         else:
-            root = self.exits.planted(arena.exits(wanted))
+            root = self._planted(arena.exits(wanted))
             arena.set_root(wanted, self._refusal() if root is None else root)
 
-    def make(self, state: int, below: int = 0) -> None:
-        """Make the state mask of a lexical state over the subtree of a node of the token tries."""
+    def make(self, state: int, leads: "NDArray[np.uint64]", below: int = 0) -> None:
+        """Make the state mask of a state below a trie node, with exits for `leads`."""
         with self._lock:
             if below == 0 and self.state_mask_at[state]:
                 return
-            made = self._state_mask(below, state)
+            made = self._state_mask(below, state, leads)
             if below == 0:
                 self.state_mask_at[state] = made
             else:
@@ -250,20 +248,22 @@ class TokenMaskCache:
     def make_exits(self, state_mask: int, leads: "NDArray[np.uint64]") -> None:
         """Make the trie of those exits of a state mask that begin with one of these bytes."""
         with self._lock:
-            found = self._wide_states.get(state_mask)
-            if found is None:  # another thread has asked, and there was no room
-                return
-            below, state = found
-            (_, left), number, root = self._taken(below, state, leads), self._used_wide, None
-            if left <= len(self._left):
-                root = self.exits.planted(self._left[:left])
-            if root is None or number == len(self.wide):
-                self._forsake(state_mask)
-                return
-            self._used_wide = number + 1
-            mask = self.state_masks[state_mask]
-            self.wide[number] = leads, root, mask["wide"]
-            mask["wide"] = number
+            if state_mask in self._states:  # else another thread has asked, and there was no room
+                _, left = self._taken(*self._states[state_mask], leads)
+                if not self._add_exits(state_mask, leads, left):
+                    self._forsake(state_mask)
+
+    def _add_exits(self, state_mask: int, leads: "NDArray[np.uint64]", left: int) -> bool:
+        """Add the trie of the exits in `_left`; return False if there is no room."""
+        number, root = self._used_tries, None
+        if left <= len(self._left) and number < len(self.exit_tries):
+            root = self._planted(self._left[:left])
+        if root is None:
+            return False
+        mask, self._used_tries = self.state_masks[state_mask], number + 1
+        self.exit_tries[number] = leads, root, mask["exits"]
+        mask["exits"] = number
+        return True
 
     def make_counted(self, state: int) -> None:
         """Make the state mask of a state between counted items: a row for each number of items."""
@@ -280,22 +280,37 @@ class TokenMaskCache:
             made = 0
             if count * 2 <= len(found) and self._has_room(most + 1, 0):
                 left = found[: count * 2].reshape(-1, 2).copy()
-                roots = self.exits.roots(left)
-                if roots is not None:
+                if (roots := self._counted_roots(left)) is not None:
                     first = self._used_rows
                     self._used_rows += most + 1
                     stack_rows(self._context, items, first, most)
                     made = self._hang([first, most, 0, *roots])
             self.count_at[state] = made or self._refusal()
 
-    def _state_mask(self, below: int, state: int) -> int:
+    def _counted_roots(self, left: "NDArray[np.int32]") -> list[int] | None:
+        """Root for exits of any count, and the range of `counted_exits` with one for each count."""
+        first, counts = self._used_counted, sorted({*left[:, 1].tolist()})
+        roots = [self._planted(left[left[:, 1] == items, 0].copy()) for items in counts]
+        every = self._planted(left[:, 0].copy())
+        last = first + len(counts)
+        if every is None or None in roots or last > len(self.counted_exits):
+            return None
+        self._used_counted = last
+        self.counted_exits["items"][first:last] = counts
+        self.counted_exits["root"][first:last] = roots
+        return [every, first, last]
+
+    def _planted(self, firsts: "NDArray[np.int32]") -> int | None:
+        return self.token_tries.plant(self._context, firsts)
+
+    def _state_mask(self, below: int, state: int, leads: "NDArray[np.uint64]") -> int:
         """Make a state mask; return its number or at.NO_STATE_MASK."""
         from guideway.automaton.kernels.entry import draw_state_mask
 
-        count, left = self._taken(below, state, _ALL_BYTES)
-        holes, doubts = 2 * int(self._begun[0]), int(self._begun[2])
+        count, left = self._taken(below, state, leads)
+        holes, _, doubts, leaves = self._begun[:4].tolist()
         few = below != 0 or count <= _FEW
-        tokens = self._found[holes : holes + count] if few else _NO_HOLES
+        tokens = self._found[2 * holes : 2 * holes + count] if few else _NO_HOLES
         if (
             count > len(self._found)
             or (few and len(tokens) < count)
@@ -303,22 +318,21 @@ class TokenMaskCache:
             or not self._has_room(0 if few else 1, count + doubts + 1)
         ):
             return self._refusal()
-        exits = None
-        if left <= len(self._left):
-            exits = self.exits.planted(self._left[:left], _NARROW)
-        if exits is None:
-            exits = at.WIDE_EXITS
-            self._wide_states[self._used_state_masks] = below, state
         unsure = 0
         if doubts:
             unsure = self._list(np.array([doubts], np.int32)) + 1
             self._list(self._left[-doubts:])
+        first, row = 0, -1
         if few:
             first = self._list(tokens)
-            return self._hang([-1, first, first + count, exits, 0, unsure])
-        draw_state_mask(self._context, self._found[:holes], self.base[self._used_rows])
-        self._used_rows = (row := self._used_rows) + 1
-        return self._hang([row, 0, 0, exits, 0, unsure])
+        else:
+            row, self._used_rows = self._used_rows, self._used_rows + 1
+            draw_state_mask(self._context, self._found[: 2 * holes], self.base[row])
+        made = self._hang([row, first, first + len(tokens), leaves, 0, unsure])
+        self._states[made] = below, state
+        if leaves and not self._add_exits(made, leads, left):
+            return self._refusal()
+        return made
 
     def _list(self, numbers: "NDArray[np.int32]") -> int:
         self._used_listed = (first := self._used_listed) + len(numbers)
@@ -330,7 +344,7 @@ class TokenMaskCache:
         from guideway.automaton.kernels.entry import state_mask
 
         self._context.cursor = 0
-        self._context.few, self._begun[:3] = _FEW, 0
+        self._context.few, self._begun[:4] = _FEW, 0
         found, left = self._found, self._left
         code = self._served(lambda c: state_mask(c, below, state, found, left, leads))
         return code >> 32, code & 0xFFFFFFFF
@@ -361,7 +375,7 @@ class TokenMaskCache:
 
     def _forsake(self, state_mask: int) -> None:
         """Replace a state mask whose exits have no room by at.NO_STATE_MASK."""
-        below, state = self._wide_states.pop(state_mask)
+        below, state = self._states.pop(state_mask)
         if below == 0:
             self.state_mask_at[state] = self._refusal()
         else:

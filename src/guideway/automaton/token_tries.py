@@ -101,6 +101,7 @@ class TokenTries:
         self._segments = untouched(2 * MOST_FIRST, np.int32)
         self._levels = np.zeros(COUNTS + 3 * (self.deepest + 2), np.int32)
         self._every = pack(trie.token_ids, words * 32)
+        self._known: dict[bytes, int | None] = {}  # roots of merged tries, by their nodes
         self._lock = threading.Lock()
 
     @property
@@ -136,25 +137,28 @@ class TokenTries:
 
         survey_parts(context, np.zeros(3 * (self.deepest + 2), np.uint64))
 
-    def plant(
-        self, context: Context, firsts: "NDArray[np.int32]", most: int = MOST_NODES
-    ) -> int | None:
-        """Root of the trie that merges the subtrees of these nodes, at most MOST_FIRST.
+    def plant(self, context: Context, firsts: "NDArray[np.int32]") -> int | None:
+        """Root of the trie that merges the subtrees of these nodes; 0 if there are none.
 
-        Return 0 if there are none; None if the trie has more than `most` nodes or no room.
+        Return None if there are more than MOST_FIRST, or no room.
         """
         if not len(firsts):
             return 0
+        key = firsts.tobytes()
         with self._lock:
-            return self._planted(context, firsts, most)
+            if key not in self._known:
+                self._known[key] = self._planted(context, firsts)
+            return self._known[key]
 
-    def _planted(self, context: Context, firsts: "NDArray[np.int32]", most: int) -> int | None:
+    def _planted(self, context: Context, firsts: "NDArray[np.int32]") -> int | None:
         from guideway.automaton.kernels.entry import merge
 
-        self._segments[: len(firsts)] = firsts
+        count, room = len(firsts), (self._nodes, self._tokens)
+        if count > MOST_FIRST:
+            return None
+        self._segments[:count] = firsts
         root = context.trie_free = self._free
-        nodes = min(self._nodes, self._free + most)
-        end = merge(context, len(firsts), self._segments, self._levels, nodes, self._tokens)
+        end = merge(context, count, self._segments, self._levels, *room)
         if end < 0:
             return None
         self._free = end
@@ -168,69 +172,6 @@ def address(array: "NDArray[Any]") -> int:
 def share(context: Record, **arrays: "NDArray[Any]") -> None:
     """Write the addresses of arrays to the fields of a context."""
     context.point(**{name: address(array) for name, array in arrays.items()})
-
-
-_MOST: Final = 1 << 16
-
-
-@final
-class Exits:
-    """The tries of one mask cache.
-
-    Attributes:
-        rows: int32[n, 2], a number of items and the root of its trie.
-    """
-
-    def __init__(self, token_tries: TokenTries) -> None:
-        self._token_tries = token_tries
-        self.rows = untouched((_MOST, 2), np.int32)
-        self._used = 0
-        self._known: dict[tuple[bytes, int], int | None] = {}  # by the nodes that are left
-        self._lock = threading.Lock()
-
-    @property
-    def crowded(self) -> bool:
-        """Return True if a quarter of the room is used."""
-        return 4 * self._used > len(self.rows)
-
-    def begin(self, context: Context) -> None:
-        self._context = context
-
-    def planted(self, left: "NDArray[np.int32]", most: int = MOST_NODES) -> int | None:
-        """Root of the trie of all suffixes at these nodes.
-
-        None if it has more than `most` nodes or there is no room.
-        """
-        with self._lock:
-            return self._planted(left, most)
-
-    def roots(self, left: "NDArray[np.int32]") -> list[int] | None:
-        """Root for exits of any count, and the range of rows with a root for each count."""
-        with self._lock:
-            every = self._planted(left[:, 0], MOST_NODES)
-            first = self._used
-            for items in sorted({*left[:, 1].tolist()}):  # np.unique would import numpy.ma now
-                root = self._planted(left[left[:, 1] == items, 0], MOST_NODES)
-                if root is None or not self._add(items, root):
-                    return None
-            return None if every is None else [every, first, self._used]
-
-    def _add(self, items: int, root: int) -> bool:
-        if self._used == len(self.rows):
-            return False
-        self.rows[self._used] = items, root
-        self._used += 1
-        return True
-
-    def _planted(self, left: "NDArray[np.int32]", most: int) -> int | None:
-        if not len(left):
-            return 0
-        key = left.tobytes(), most
-        if key not in self._known:
-            room = len(left) <= MOST_FIRST
-            found = self._token_tries.plant(self._context, left, most) if room else None
-            self._known[key] = found
-        return self._known[key]
 
 
 @final

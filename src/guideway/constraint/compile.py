@@ -9,7 +9,6 @@ from threading import Lock
 from time import perf_counter
 from typing import Final, TypeAlias, TypeVar, final
 
-from guideway.automaton.lexer_dfa import shared_dfa
 from guideway.automaton.plain_masks import Rows
 from guideway.chat.parts import check_levels, parts_of
 from guideway.constraint.canonical_paths import TokenGraph
@@ -273,7 +272,6 @@ def _compile(
     with metered(meter.tick, fresh=True):
         expr = lower_source(resolved.source, Decisions(meter.tick))
         machine = Derivatives(expr, spelled.spellable, meter.tick)
-        machine.living.least.consulted = shared_dfa(spelled.spellable)
         # `has_text` lowers the parts that it needs.
         lives = _ask_naming_parts(resolved.source, lambda: machine.has_text(expr))
         if not lives:

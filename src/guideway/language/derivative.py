@@ -46,7 +46,6 @@ from guideway.language.nodes import (
 from guideway.language.regular import firsts, line, partition, parts_of, surely_endless
 from guideway.language.shortest_string import (
     LONGEST,
-    Consulted,
     Least,
     Ways,
     Word,
@@ -128,15 +127,15 @@ class Living:
         fuel: Callable[[int], None],
     ) -> None:
         self.least = least
-        self._consulted: Consulted | None = None
+        self._consulted: Callable[[Expr], bool] | None = None
         self.spellable = spellable
         self._arcs, self._fuel = arcs, fuel
         self._all_bytes = spellable == ALL_BYTES
         self._known: dict[Expr, bool] = {}
 
-    def consult(self, consulted: Consulted | None) -> None:
-        """Set the kernels that decide regular expressions; None: search for a text."""
-        self.least.consulted = self._consulted = consulted
+    def consult(self, alive: Callable[[Expr], bool] | None) -> None:
+        """Set the kernel that decides regular expressions; None: search for a text."""
+        self._consulted = alive
 
     def forget(self) -> None:
         self._known.clear()
@@ -255,7 +254,7 @@ class Living:
 
     def _judged(self, root: Expr) -> bool:
         consulted = self._consulted
-        return self._search(root) if consulted is None else consulted.alive(root)
+        return self._search(root) if consulted is None else consulted(root)
 
     def _search(self, root: Expr) -> bool:
         """Search depth first for a few steps, then for the nearest text."""

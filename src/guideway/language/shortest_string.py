@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from heapq import heappop, heappush
 from itertools import count
-from typing import Any, Final, NamedTuple, Protocol, TypeAlias, assert_never, final
+from typing import Any, Final, NamedTuple, TypeAlias, assert_never, final
 from weakref import WeakKeyDictionary
 
 from guideway.errors import GuidewayError, LimitError
@@ -316,16 +316,6 @@ def _inside(node: Expr) -> tuple[Expr, ...]:
             return ()
 
 
-class Consulted(Protocol):
-    """Answers about regular expressions."""
-
-    def alive(self, expr: Expr) -> bool: ...
-
-    def shortest(self, expr: Expr) -> "tuple[bool, bytes | None]":
-        """Return (known, text): the text is None if the expression has none."""
-        ...
-
-
 Found: TypeAlias = Word | None
 _Asked: TypeAlias = Callable[[Expr], Found]
 
@@ -333,7 +323,6 @@ _DEEPEST = 16
 _LEVELS: Final = 8  # nested searches for missing parts
 _ASKED = 16  # questions about one missing part before a search waits for it
 _AT_ONCE = 64  # missing parts before a search waits for them; doubled if they did not suffice
-_CONSULTED = 4  # intersections that `consulted` may fail to answer
 _PORTIONS: Final = 8
 _MORE: Final = 8  # times the work where it did not suffice for any word
 _WORK: Final = 50_000  # parts of formulas by keys, looked at to shorten words: 50 ms
@@ -363,7 +352,7 @@ class _Above(NamedTuple):
 
 @final
 class Least:
-    """Shortest words, memoised; `consulted`, if set, answers first about intersections."""
+    """Shortest words, memoised."""
 
     def __init__(
         self,
@@ -379,8 +368,6 @@ class Least:
         self._depth = 0  # of nested searches
         self._left_out: Word | None = None  # a part's word, too long to be written out
         self._work, self._short = _WORK, False  # left, and whether it did not suffice
-        self.consulted: Consulted | None = None
-        self._patience = _CONSULTED
 
     def forget(self) -> None:
         self._known.clear()
@@ -478,7 +465,7 @@ class Least:
 
     def _tried(self, node: Expr, look: _Asked, written: Answers) -> Found:
         try:
-            return self._intersection_word(node, look, written)
+            return self._word(node, look, written)
         except _Unknown:
             return None
 
@@ -523,15 +510,6 @@ class Least:
                 return self._captured(node, look, written)
             case _:
                 assert_never(node)
-
-    def _intersection_word(self, node: Expr, look: _Asked, written: Answers) -> Found:
-        """The word of an intersection, from `consulted` if it has the answer."""
-        lexicon = self.consulted
-        if lexicon is None or self._depth or not self._patience or not _meets(node):
-            return self._word(node, look, written)
-        told, word = lexicon.shortest(node)
-        self._patience -= not told
-        return _from_bytes(word) if told else self._word(node, look, written)
 
     def _captured(self, node: Capture, look: _Asked, written: Answers) -> Found:
         """A capture and what follows it; a longer capture may give a lesser text of equal length.
@@ -620,13 +598,6 @@ class Least:
             else:
                 bound = max(bound, word.length)
         return bound
-
-
-def _meets(node: Expr) -> bool:
-    """Return True for intersections of regular expressions, and choices between them."""
-    if isinstance(node, Alt) and node.regular:
-        return any(isinstance(head_of(option), And | Not) for option in node.options)
-    return isinstance(node, And | Not)
 
 
 def _is_automaton(node: Expr) -> bool:

@@ -133,7 +133,7 @@ def lexemes(
 
     WRITE: the expressions of a program. NUMBER a: the lexical state of record a. EXPAND a: the row
     of state a. SPLIT a: its options. IS_CODE a: record a is a prefix code. IS_ALIVE a: it has a
-    text. IS_OPEN a, IS_SMALL a: see `automaton.lexer_dfa`.
+    text. IS_OPEN a: see `automaton.lexer_dfa`.
     """
     context.listed.used = context.effort.used = context.want = 0
     found = 0

@@ -15,7 +15,7 @@ import numpy as np
 
 from guideway.automaton.jit.views import Words, checked, inner, once
 from guideway.automaton.kernels import layout as at
-from guideway.automaton.kernels.closure import close, value_follows
+from guideway.automaton.kernels.closure import close, leads_of_found, value_follows
 from guideway.automaton.kernels.intern import full, lexer_mask_of, macro_of, node_of
 from guideway.automaton.kernels.layout import Context, Exit, LexerMask
 from guideway.automaton.kernels.lexer_closure import (
@@ -475,17 +475,14 @@ def _key_state(context: Context, node: int) -> int:
 def _open_key(context: Context, row: Words, node: int, stack: int) -> int:
     """Set the tokens of a key, or of the quote before it, where undeclared keys are allowed."""
     frame, state = context.nodes[node].a, _key_state(context, node)
-    state_mask = state_mask_of(context, 0, state)
-    if state_mask == 0:
-        context.want, context.want_below = state, 0
-        return at.NEED_STATE_MASK
-    add_state_mask(context, row, state_mask)
-    clear_items(context)
     thing = context.frames[frame].thing
     other = context.objects[thing].other
     unknown = frame_after_other(context, frame, at.UNKNOWN_TEXT)
     begin(context)
     checked(value_follows(context, thing, other, unknown, stack))
+    state_mask = checked(_known_state_mask(context, 0, state))
+    add_state_mask(context, row, state_mask)
+    clear_items(context)
     checked(queue_exits(context, state_mask))
     checked(_process_items(context, row))
     checked(walk_keys(context, row, 0, node, stack))
@@ -563,17 +560,25 @@ def _lexical(context: Context, row: Words, below: int, node: int, stack: int) ->
     if below > 0 and context.trie_ends[below] - below <= context.small:
         return _walked(context, row, below, node, stack)
     state_mask = state_mask_of(context, below, state)
-    if state_mask == 0:
-        context.want, context.want_below = state, below
-        return at.NEED_STATE_MASK
     if state_mask == at.NO_STATE_MASK:
         return _walked(context, row, below, node, stack)
+    if state_mask == 0 or context.state_masks[state_mask].leaves != 0:
+        begin(context)
+        checked(close(context, after, stack))
+    state_mask = checked(_known_state_mask(context, below, state))
     add_state_mask(context, row, state_mask)
-    if context.state_masks[state_mask].exits == 0:
-        return at.OK
-    begin(context)
-    checked(close(context, after, stack))
-    return queue_exits(context, state_mask)
+    return queue_exits(context, state_mask) if context.state_masks[state_mask].leaves else at.OK
+
+
+@inner
+def _known_state_mask(context: Context, below: int, state: int) -> int:
+    """The state mask of a state below a trie node; else request it, with exits for the closure."""
+    state_mask = state_mask_of(context, below, state)
+    if state_mask != 0:
+        return state_mask
+    leads_of_found(context)
+    context.want, context.want_below = state, below
+    return at.NEED_STATE_MASK
 
 
 @once
@@ -603,7 +608,7 @@ def _counted(context: Context, row: Words, node: int, stack: int) -> int:
     add_items(context, row, state_mask, high)
     mask = context.count_masks[state_mask]
     if low == 0 and (high < 0 or high >= mask.most):
-        return queue_exits(context, state_mask)
+        return queue_found(context, mask.exits) if mask.exits > 0 else at.OK
     return queue_counted_exits(context, mask.first, mask.last, low, high)
 
 

@@ -281,8 +281,8 @@ class StateMask(Record):
     base: i32  # row in `base_rows`, -1 if listed; in mask 0: whether there is no room for more
     first: i32  # tokens in `listed`: from, to
     last: i32
-    exits: i32  # root of the trie of rests of tokens outside; 0: none; or WIDE_EXITS
-    wide: i32  # first in `wide_exits`
+    leaves: i32  # whether tokens may leave it
+    exits: i32  # first in `exit_tries`, or 0
     doubts: i32  # index in `listed`, after their number: trie nodes with unsure tokens; or 0
 
 
@@ -293,17 +293,17 @@ class CountMask(Record):
     base: i32  # the first of several rows
     most: i32  # items of the last of them
     unused: i32
-    exits: i32
+    exits: i32  # root of the trie of all of them
     first: i32  # in `counted_exits`: from, to
     last: i32
 
 
 @record
-class WideExits(Record):
-    """The trie of those exits of a state mask that begin with a set of bytes."""
+class ExitTrie(Record):
+    """The rests of the tokens that leave a state mask before one of a set of bytes."""
 
     leads: Annotated[Rows[u64], 4]
-    root: i64
+    root: i64  # 0 if there are none
     link: i64  # next, or 0
 
 
@@ -537,7 +537,7 @@ class Context(Record):
     small: i64  # subtrees with at most so many nodes are walked each time
     loops: Rows[Ascii]  # bytes that lead from a lexical state to itself
     loop_flags: Rows[u8]  # see `state_masks`
-    wide_exits: Rows[WideExits]
+    exit_tries: Rows[ExitTrie]
     counted_exits: Rows[CountedExit]
 
     # Stored rows.
@@ -634,8 +634,6 @@ DOUBTS: Final = 8  # the rest depends on a text that was not kept
 
 DEAD_END: Final = -1
 NO_STATE_MASK: Final = -1
-WIDE_EXITS: Final = -1
-MANY_EXITS: Final = 1 << 24
 UNKNOWN_TEXT: Final = -1
 MARKED: Final = 2  # unlike doubt 1: a text read by MARK is unknown
 CLOSE_BRACE: Final = 2  # the node of "}"

@@ -149,9 +149,6 @@ def split_state(context: RegexContext, state: int) -> None:
 
 _MOST_ITEM_STATES: Final = 2048
 _MOST_OPEN: Final = 512
-_MOST_SMALL: Final = 32
-_PLAIN_LOW: Final = -1 << 32  # bits of printable ASCII without the backslash
-_PLAIN_HIGH: Final = (1 << 63) - 1 & ~(1 << 0x5C - 0x40)
 _MOST_SPENT: Final = 1 << 17  # EFFORT before Python is asked to account for it
 _SHORT_SEARCH: Final = 1024  # waiting records in a search that may be abandoned
 _WHOLE_SEARCH: Final = 256  # steps before a search splits records into options,
@@ -160,7 +157,7 @@ _SPLITTING: Final = 0x5555 << 14  # if it is begun the first, third, ... time: `
 
 @inner
 def explore(context: RegexContext, what: int, start: int) -> int:
-    """EXPAND state `start`, or decide IS_CODE, IS_ALIVE, IS_OPEN or IS_SMALL of record `start`.
+    """EXPAND state `start`, or decide IS_CODE, IS_ALIVE or IS_OPEN of record `start`.
 
     `listed` has the queue of records, from `place` on. A search runs before a record is done, if
     needed; its heap is after the queue.
@@ -202,7 +199,8 @@ def explore(context: RegexContext, what: int, start: int) -> int:
             )
         if _denies(context, what, record, start):
             return 0
-        _queue_all_after(context, record, turn, what)
+        for index in range(context.records[record].arcs_at, context.records[record].arcs_end):
+            _queue(context, context.lines[index] & 0xFFFFFFFF, turn)
     return 0 if what == at.IS_ALIVE else 1
 
 
@@ -391,8 +389,6 @@ def _denies(context: RegexContext, what: int, record: int, start: int) -> bool:
     """Return True if a reached record, or their number, refutes the property of `start`."""
     if what == at.IS_OPEN:
         return context.listed.used >= _MOST_OPEN or not _goes_on(context, record)
-    if what == at.IS_SMALL:
-        return context.listed.used >= _MOST_SMALL
     return _is_no_code(context, record, start) or context.listed.used > _MOST_ITEM_STATES
 
 
@@ -414,17 +410,6 @@ def _goes_on(context: RegexContext, record: int) -> bool:
         if context.records[context.lines[index] & 0xFFFFFFFF].about & at.DEAD == 0:
             return True
     return False
-
-
-@once
-def _queue_all_after(context: RegexContext, record: int, turn: int, what: int) -> None:
-    """Queue the successors; for IS_SMALL only those by printable ASCII."""
-    lines = context.lines
-    for index in range(context.records[record].arcs_at, context.records[record].arcs_end):
-        members = context.sets[lines[index] >> 32]
-        plain = (members.words[0] & _PLAIN_LOW) | (members.words[1] & _PLAIN_HIGH)
-        if what != at.IS_SMALL or plain != 0:
-            _queue(context, lines[index] & 0xFFFFFFFF, turn)
 
 
 @inner

@@ -113,7 +113,6 @@ IS_CODE: Final = 3
 REHASH_RECORDS: Final = 4
 IS_ALIVE: Final = 5
 IS_OPEN: Final = 6
-IS_SMALL: Final = 7
-SPLIT: Final = 8
+SPLIT: Final = 7
 
 OPTIONS_ROOM: Final = 1 << 22

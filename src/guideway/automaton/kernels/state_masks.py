@@ -13,8 +13,6 @@ from guideway.automaton.kernels.tries import (
     begins_space,
     code_after,
     is_space,
-    utf8_after,
-    utf8_lead,
 )
 
 _KNOWN: Final = 1  # the loops of a state are known
@@ -32,12 +30,6 @@ def expand_state(context: Context, state: int) -> int:
 
 
 @inner
-def all_else_loop(loops: int) -> int:
-    """Non-ASCII characters that lead back: 0 not all, 1 all but white space, 2 all."""
-    return 0 if loops & ALL_ELSE == 0 else 2 if loops & ALL else 1
-
-
-@inner
 def find_loops(context: Context, state: int) -> int:
     rows, loops = context.transitions, context.loops
     checked(expand_state(context, state))
@@ -46,107 +38,40 @@ def find_loops(context: Context, state: int) -> int:
         if rows[state].after[byte] == state:
             loops[state].words[byte >> 6] |= np.uint64(1) << np.uint64(byte & 63)
     flags = _KNOWN
-    for spaced in range(2):
-        code = checked(
-            _all_lead_back(context, state, spaced != 0) if spaced == 0 or flags != _KNOWN else 0
-        )
-        flags |= 0 if code == 0 else ALL if spaced else ALL_ELSE
+    if checked(_lead_back(context, state, state, 0, False)) > 0:
+        flags |= ALL_ELSE
+        if checked(_lead_back(context, state, state, 0, True)) > 0:
+            flags |= ALL
     context.loop_flags[state] = flags
     return 0
 
 
 @inner
-def _all_lead_back(context: Context, state: int, spaced: bool) -> int:
-    """Return 1 if all non-ASCII characters lead back, white space (`spaced`) or others; else 0."""
-    rows, last, code = context.transitions, 0, 1
-    for byte in range(0xC2, 0xF5):
-        target, within = rows[state].after[byte], utf8_lead(byte)
-        if code <= 0:
-            continue
-        if begins_space(byte):
-            code, last = _some_lead_back(context, state, target, byte, spaced), 0
-        elif not spaced and (target != last or byte in (0xE0, 0xED, 0xEE, 0xF0, 0xF1, 0xF4)):
-            code, last = _leads_back_from(context, state, target, within), target
-    return code
+def _lead_back(context: Context, state: int, place: int, read: int, spaced: bool) -> int:
+    """Return 1 if non-ASCII characters lead back to a state, white space (`spaced`) or others.
 
-
-@once
-def _some_lead_back(context: Context, state: int, place: int, lead: int, spaced: bool) -> int:
-    """As `_all_lead_back`, after a byte that may begin white space."""
-    rows = context.transitions
-    last = 0
-    code = _is_within(context, place)
-    within = utf8_lead(lead)
-    for byte in range(0x80, 0xC0):
-        if code <= 0:
-            continue
-        target, read = rows[place].after[byte], (lead << 8) | byte
-        if within == 1:
-            code = 1 if is_space(read) != spaced or target == state else 0
-        elif begins_space(read):
-            code, last = _some_end_back(context, state, target, read, spaced), 0
-        elif not spaced and target != last:
-            code, last = _ends_back(context, state, target), target
-    return code
-
-
-@once
-def _some_end_back(context: Context, state: int, place: int, before: int, spaced: bool) -> int:
-    """As `_all_lead_back`, after two such bytes."""
-    rows, code = context.transitions, _is_within(context, place)
-    for byte in range(0x80, 0xC0):
-        if is_space((before << 8) | byte) == spaced and rows[place].after[byte] != state:
-            code = min(code, 0)
-    return code
-
-
-@inner
-def _leads_back_from(context: Context, state: int, place: int, within: int) -> int:
-    """Return 1 if all characters lead back, after a first byte that begins no white space."""
-    if within == 1:
-        return _ends_back(context, state, place)
+    `place` is the state after the first bytes of a character, `read` (`tries.code_after`).
+    """
     rows, last = context.transitions, 0
-    code = _is_within(context, place)
-    for byte in range(0x80, 0xC0):
-        after = utf8_after(within, byte)
-        if code <= 0 or after == INVALID:
+    if read != 0:
+        if place <= 0:
+            return 0
+        checked(expand_state(context, place))
+        if context.lexer_flags[place] & at.ACCEPTS:
+            return 0
+    for byte in range(0x80, 0x100):
+        code, target = code_after(read, byte), rows[place].after[byte]
+        within, branches = code & 15, begins_space(code >> 4)
+        if within == INVALID:
             continue
-        target = rows[place].after[byte]
-        if target != last:
-            one = after == 1
-            code = _ends_back(context, state, target) if one else _goes_back(context, state, target)
-        last = target
-    return code
-
-
-@inner
-def _goes_back(context: Context, state: int, place: int) -> int:
-    """Return 1 if all characters lead back, two bytes before their end."""
-    rows, last, code = context.transitions, 0, _is_within(context, place)
-    for byte in range(0x80, 0xC0):
-        if code > 0 and rows[place].after[byte] != last:
-            last = rows[place].after[byte]
-            code = _ends_back(context, state, last)
-    return code
-
-
-@inner
-def _ends_back(context: Context, state: int, place: int) -> int:
-    """Return 1 if all characters lead back, one byte before their end."""
-    rows, code = context.transitions, _is_within(context, place)
-    for byte in range(0x80, 0xC0):
-        if code > 0 and rows[place].after[byte] != state:
-            code = 0
-    return code
-
-
-@inner
-def _is_within(context: Context, place: int) -> int:
-    """Return 1 for a state that is alive and does not accept, else 0."""
-    if place <= 0:
-        return 0
-    checked(expand_state(context, place))
-    return 0 if context.lexer_flags[place] & at.ACCEPTS else 1
+        if within == 0:
+            if target != state and is_space(code >> 4) == spaced:
+                return 0
+        elif branches or (not spaced and (target << 4) | within != last):
+            last = 0 if branches else (target << 4) | within
+            if checked(_lead_back(context, state, target, code, spaced)) == 0:
+                return 0
+    return 1
 
 
 @inner
@@ -174,9 +99,7 @@ OTHER: Final = 1  # a subtree has non-ASCII bytes
 _BROKEN: Final = 2  # it has bytes that are no UTF-8 from the root on
 _INSIDE: Final = 4  # its node is within a character
 _SPACED: Final = 8  # it has non-ASCII white space, which \S and "." exclude
-EVERYWHERE: Final = 2
 SMALL: Final = 5  # smaller subtrees are walked as fast as they are checked
-_LARGE: Final = 64  # subtrees of this size with exits everywhere get no list of exits
 
 
 @inner
@@ -223,15 +146,18 @@ def _survey_heights(context: Context, nodes: int) -> None:
 
 @inner
 def stays(context: Context, node: int, state: int, leads: Sets) -> int:
-    """Decide whether a state reads all below a node and stays itself.
+    """Return 1 if a state reads all below a node and stays itself, without exits before `leads`.
 
-    Returns 0 if not, if not worth checking, or if it has exits before bytes in `leads`; 1 if so;
-    EVERYWHERE if so, but with exits almost everywhere, and all bytes in `leads`; or a code.
+    Return 0 if not, or if it is not worth checking.
     """
     code = leads_back(context, node, state)
     if code <= 0 or context.lexer_flags[state] & at.ACCEPTS == 0:
         return code
-    return _leaves_from(context, node, leads)
+    words = context.subtree_bytes[node].words
+    inside = (words[0] & leads[0]) | (words[1] & leads[1])
+    if context.subtree_flags[node] & OTHER:
+        inside |= leads[2] | leads[3]
+    return 1 if inside == 0 else 0
 
 
 @inner
@@ -247,34 +173,10 @@ def leads_back(context: Context, node: int, state: int) -> int:
         or holds[node].words[1] & ~context.loops[state].words[1] != 0
     ):
         return 0
-    others = all_else_loop(context.loop_flags[state])
-    if part & OTHER and not _all_loop(int(part), others):
-        return 0
-    return 1
-
-
-@inner
-def _all_loop(part: int, others: int) -> bool:
-    """Return True if the non-ASCII characters of a subtree lead back."""
-    return part & (_BROKEN | _INSIDE) == 0 and others >= (2 if part & _SPACED else 1)
-
-
-@inner
-def _leaves_from(context: Context, node: int, leads: Sets) -> int:
-    """The result of `stays` for an accepting state."""
-    holds, part = context.subtree_bytes, context.subtree_flags[node]
-    inside = (holds[node].words[0] & leads[0]) | (holds[node].words[1] & leads[1])
-    if part & OTHER:
-        inside |= leads[2] | leads[3]
-    if inside == 0:
+    if part & OTHER == 0:
         return 1
-    many = context.trie_ends[node] - node >= _LARGE
-    return EVERYWHERE if many and are_all(leads) else 0
-
-
-@inner
-def are_all(leads: Sets) -> bool:
-    return ~(leads[0] & leads[1] & leads[2] & leads[3]) == 0
+    needed = ALL if part & _SPACED else ALL_ELSE
+    return 1 if part & (_BROKEN | _INSIDE) == 0 and context.loop_flags[state] & needed else 0
 
 
 @inner
@@ -296,8 +198,8 @@ def take_state_mask(
     are listed after the holes.
 
     Returns tokens << 32 | exits, counting entries without room too (for holes: one token too many),
-    or a code; at least MANY_EXITS if not all exits were listed, which happens only if all bytes are
-    in `leads`. After a code it resumes at `cursor` with the numbers in `begun`.
+    or a code. After a code it resumes at `cursor` with the numbers in `begun`: of holes, exits and
+    unsure nodes, and whether any state accepts.
     """
     rows, flags = context.transitions, context.lexer_flags
     depths = context.trie_depths
@@ -320,40 +222,20 @@ def take_state_mask(
         if after == 0:
             context.want, whole = states[depth - 1], at.NEED_LEX
         elif below == 0 and ends[node] - node >= SMALL:
-            whole = _look_below(context, node, int(after), leads, left >= at.MANY_EXITS)
+            whole = stays(context, node, int(after), leads)
         if whole < 0:
             context.cursor, so_far[0], so_far[1] = node, count, left
             return whole
-        left = _leave_at(context, node, whole, exits, left, leads)
+        if flags[after] & at.ACCEPTS:
+            so_far[3] = 1
+            if whole == 0:
+                left = list_exits(context, node, exits, left, leads)
         node = ends[node] if whole else node + 1
     so_far[0] = count
     found = _count_inside(context, below, holes, count)
     if below != 0 or found <= context.few:
         _list_inside(context, below, holes, count)
     return (found << 32) | left
-
-
-@inner
-def _look_below(context: Context, node: int, state: int, leads: Sets, wide: bool) -> int:
-    """As `stays`; `wide`: exits are no longer listed, as there are MANY_EXITS."""
-    if wide:
-        back = leads_back(context, node, state)
-        if back != 0:
-            return back
-    return stays(context, node, state, leads)
-
-
-@inner
-def _leave_at(
-    context: Context, node: int, whole: int, exits: WholeInts, left: int, leads: Sets
-) -> int:
-    """List the exits at a node, given the result of `stays`; return their number."""
-    if whole == EVERYWHERE:
-        return max(left, at.MANY_EXITS)
-    after = context.walk[context.trie_depths[node]]
-    if whole == 0 and context.lexer_flags[after] & at.ACCEPTS and left < at.MANY_EXITS:
-        return list_exits(context, node, exits, left, leads)
-    return left
 
 
 @once

@@ -4,7 +4,7 @@ from typing import Final
 
 import numpy as np
 
-from guideway.automaton.jit.views import Words, checked, inner, once
+from guideway.automaton.jit.views import Sets, Words, checked, inner, once
 from guideway.automaton.kernels import layout as at
 from guideway.automaton.kernels.bounds import alive, know_length
 from guideway.automaton.kernels.closure import close, leads_of_found, value_follows
@@ -292,29 +292,23 @@ def queue_exits(context: Context, state_mask: int) -> int:
     """Continue at the exits of a state mask with the closure's configurations."""
     if context.found == 0 and context.doubtful == 0:
         return at.OK
-    exits = context.state_masks[state_mask].exits
-    if exits == at.WIDE_EXITS:
-        exits = _wide_exits(context, state_mask)
-    if exits < 0:
+    leads_of_found(context)
+    tries, place = context.exit_tries, context.state_masks[state_mask].exits
+    while place != 0 and not _are_leads(context, tries[place].leads):
+        place = tries[place].link
+    if place == 0:
         context.want = state_mask
         return at.NEED_EXITS
-    return queue_found(context, exits) if exits > 0 else at.OK
+    return queue_found(context, tries[place].root) if tries[place].root > 0 else at.OK
 
 
 @once
-def _wide_exits(context: Context, state_mask: int) -> int:
-    """The trie of exits that begin as the closure's configurations do; 0 if none, -1 unknown."""
-    leads_of_found(context)
-    wide = context.wide_exits
-    place = context.state_masks[state_mask].wide
-    while place != 0:
-        same = True
-        for word in range(4):
-            same = same and wide[place].leads[word] == context.leads[word]
-        if same:
-            return wide[place].root
-        place = wide[place].link
-    return -1
+def _are_leads(context: Context, leads: Sets) -> bool:
+    """Return True if a set is that of the first bytes of the closure's configurations."""
+    different = np.uint64(0)
+    for word in range(4):
+        different |= leads[word] ^ context.leads[word]
+    return different == 0
 
 
 @inner
