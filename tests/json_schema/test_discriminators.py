@@ -25,7 +25,7 @@ from guideway.json_schema.formulas import (
     leaf,
 )
 from guideway.json_schema.lowering import Lowering, lower_json_schema
-from guideway.json_schema.meaning import Apart, Meaning
+from guideway.json_schema.meaning import ConstantSplit, Meaning
 from guideway.json_schema.parser import parse_json_schema
 from guideway.json_schema.shortest_members import size
 from guideway.json_schema.source import JsonSchema
@@ -144,7 +144,7 @@ def test_any_schema_may_be_told_apart(monkeypatch, seed):
 def parts(schema: dict[str, Any]) -> int:
     document = parse_json_schema(JsonSchema(schema))
     meaning = Meaning(document, json_style(JsonSchema(schema)))
-    return len(Apart(meaning).parts(meaning.of(leaf(Holds(document.root)), "object")))
+    return len(ConstantSplit(meaning).parts(meaning.of(leaf(Holds(document.root)), "object")))
 
 
 @pytest.mark.untraced

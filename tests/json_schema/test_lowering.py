@@ -15,7 +15,7 @@ from guideway.constraint.lowering import lower_source
 from guideway.json_schema.lowering import Lowering, apart, explain_conflict, lower_json_schema
 from guideway.json_schema.parser import LooseParts
 from guideway.json_schema.resources import Draft
-from guideway.json_schema.satisfiability.lazy_parts import read_tame
+from guideway.json_schema.satisfiability.lazy_parts import find_lazy_parts
 from guideway.json_schema.scalars import scalars
 from guideway.json_schema.source import JsonSchema
 from guideway.json_schema.spelling import json_style
@@ -259,7 +259,7 @@ NOT_B = {
     "not": {"const": "b"},
     "type": ["string", "integer"],
     "unevaluatedItems": True,
-}  # which is wild
+}  # which is decided
 MIXED: list[Any] = [
     {"properties": {"a": NOT_B, "value": {"minimum": 3}}, "additionalProperties": WORDS},
     {"minItems": 1, "prefixItems": [NOT_B, {"anyOf": [NOT_B, WORDS]}], "maxItems": 2},
@@ -284,7 +284,7 @@ INSTANCES: list[Any] = [
 @pytest.mark.parametrize("order", ["any", "declared"])
 def test_both_ways_allow_what_the_validators_allow(schema: Any, order: Any) -> None:
     source = JsonSchema(schema, key_order=order)
-    assert read_tame(json.loads(source.text), strict=False) is not None
+    assert find_lazy_parts(json.loads(source.text), strict=False) is not None
     apart, whole = Derivatives(lower_json_schema(source)), Derivatives(Lowering(source).text())
     for instance in INSTANCES:
         text = json.dumps(instance)
@@ -295,10 +295,10 @@ def test_both_ways_allow_what_the_validators_allow(schema: Any, order: Any) -> N
 @pytest.mark.parametrize("schema", LATE)
 def test_late_parts_allow_what_the_validators_allow(schema: Any) -> None:
     source, ordered = JsonSchema(schema), JsonSchema(schema, key_order="declared")
-    found = read_tame(json.loads(source.text), strict=False)
+    found = find_lazy_parts(json.loads(source.text), strict=False)
     assert found is not None
     assert found.late
-    assert not found.wild
+    assert not found.decided
     apart, whole = Derivatives(lower_json_schema(source)), Derivatives(Lowering(source).text())
     declared = Derivatives(lower_json_schema(ordered)), Derivatives(Lowering(ordered).text())
     for instance in INSTANCES:
@@ -310,9 +310,9 @@ def test_late_parts_allow_what_the_validators_allow(schema: Any) -> None:
 @pytest.mark.parametrize("schema", MIXED)
 def test_wild_parts_among_tame_ones_allow_what_the_validators_allow(schema: Any) -> None:
     source = JsonSchema(schema)
-    found = read_tame(json.loads(source.text), strict=False)
+    found = find_lazy_parts(json.loads(source.text), strict=False)
     assert found is not None
-    assert found.wild or found.late
+    assert found.decided or found.late
     apart, whole = Derivatives(lower_json_schema(source)), Derivatives(Lowering(source).text())
     for engine in (apart, whole):
         assert engine.alive(engine.start())

@@ -42,7 +42,7 @@ class RawStrings(Source[str]):
 
 
 def meaning_of(source: JsonSchema, document: Document) -> Meaning:
-    return Meaning(document, json_style(source), lambda address: address)
+    return Meaning(document, json_style(source))
 
 
 def may_be_null(meaning: Meaning, root: Address) -> bool | None:

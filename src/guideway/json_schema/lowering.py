@@ -1,11 +1,12 @@
 """JSON Schemas as expressions over bytes, and the conflict where a schema has no instance.
 
-`TameLowering` lowers a lazy part when a text enters it (`satisfiability`), `Lowering` reads a whole
+`LazyLowering` lowers a lazy part when a text enters it (`satisfiability`), `Lowering` reads a whole
 schema. `explain_conflict` names the keywords that no instance satisfies together.
 """
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import lru_cache, partial, reduce
 from itertools import combinations
 from typing import Any, Final, Literal, TypeAlias, assert_never, cast, final
@@ -36,13 +37,13 @@ from guideway.json_schema.formulas import (
     leaf,
 )
 from guideway.json_schema.key_classes import Keysets, lowers, said_of
-from guideway.json_schema.meaning import Apart, Meaning
+from guideway.json_schema.meaning import ConstantSplit, Meaning
 from guideway.json_schema.members import MembersTemplate
 from guideway.json_schema.objects import Members, json_object
 from guideway.json_schema.parser import LooseParts, parse_json_schema
 from guideway.json_schema.resources import JSON_TEXT, Draft
-from guideway.json_schema.satisfiability.lazy_parts import read_tame
-from guideway.json_schema.satisfiability.parts import TameSchema
+from guideway.json_schema.satisfiability.lazy_parts import find_lazy_parts
+from guideway.json_schema.satisfiability.parts import LazySchema
 from guideway.json_schema.scalars import number, remembered, string, text_content
 from guideway.json_schema.source import JsonSchema
 from guideway.json_schema.spelling import QUOTE, JsonStyle, Spelling, json_array, json_style, quoted
@@ -55,7 +56,7 @@ from guideway.sources.json_style import Whitespace, WhitespaceName
 
 Raw: TypeAlias = "dict[str, Any]"
 Values: TypeAlias = Callable[[Any], Expr]
-Wild: TypeAlias = "Callable[[TameLowering, Any], Expr]"
+Decided: TypeAlias = "Callable[[LazyLowering, Any], Expr]"
 
 _PARTED: Final = frozenset(("object", "array"))
 _WHOLE: Final = ("null", "boolean", "number", "string")
@@ -69,16 +70,16 @@ _TYPE: Final = {"type"}
 
 
 @final
-class TameLowering:
-    """The values of one tame schema."""
+class LazyLowering:
+    """The values of one lazy schema."""
 
     def __init__(
         self,
-        schema: TameSchema,
+        schema: LazySchema,
         style: JsonStyle,
         lower: Values,
-        lower_wild: Wild,
-        forget_wild: Callable[[], None],
+        lower_decided: Decided,
+        forget_decided: Callable[[], None],
     ) -> None:
         """Begin with nothing lowered.
 
@@ -86,11 +87,15 @@ class TameLowering:
             schema: what is lowered.
             style: how its JSON is written.
             lower: gives the values of a schema without parts.
-            lower_wild: gives the values of a wild or late part of this lowering.
-            forget_wild: forgets what that has made.
+            lower_decided: gives the values of a decided or late part of this lowering.
+            forget_decided: forgets what that has made.
         """
         self._schema, self._style = schema, style
-        self._lower, self._lower_wild, self._forget_wild = lower, lower_wild, forget_wild
+        self._lower, self._lower_decided, self._forget_decided = (
+            lower,
+            lower_decided,
+            forget_decided,
+        )
         # Rules that nobody holds are made anew, the same. They hold what makes them until they are
         # entered: were they held here, what is dropped would wait for Python's collector.
         self._values: dict[int, Expr] = {}
@@ -111,7 +116,7 @@ class TameLowering:
         """Forget what was made; who has some of it goes on with that, others make the same anew."""
         for made in (self._values, self._named, self._types):
             made.clear()
-        self._forget_wild()
+        self._forget_decided()
 
     def text(self) -> Expr:
         """A whole JSON text of the root."""
@@ -161,8 +166,8 @@ class TameLowering:
         return self._known(raw) or self._keep(raw, self._own(raw))
 
     def _own(self, raw: Raw) -> Expr:
-        if id(raw) in self._schema.wild:
-            return self._lower_wild(self, raw)
+        if id(raw) in self._schema.decided:
+            return self._lower_decided(self, raw)
         if id(raw) in self._schema.late:
             return self._rule("late", self._surely(raw), self._late, raw)
         return EMPTY if self._schema.is_nothing(raw) else self._parted(raw)
@@ -190,7 +195,7 @@ class TameLowering:
         return alt(*rules, self._plain_value({**raw, "type": others})) if others else alt(*rules)
 
     def _late(self, raw: Raw) -> Expr:
-        return self._lower_wild(self, raw)
+        return self._lower_decided(self, raw)
 
     def _surely(self, raw: Raw) -> bool:
         """Whether a part has an instance, and nothing in it has to be looked at when compiling."""
@@ -262,14 +267,7 @@ def anything(style: JsonStyle) -> Expr:
 
 @lru_cache(maxsize=64)
 def every(kind: Composed, style: JsonStyle) -> Rule:
-    """All arrays, or all objects.
-
-    >>> from guideway.json_schema.spelling import json_style
-    >>> from guideway.json_schema.source import JsonSchema
-    >>> style = json_style(JsonSchema({}))
-    >>> every("array", style) is every("array", style)
-    True
-    """
+    """All arrays, or all objects."""
     make = _arrays if kind == "array" else _objects
     return Rule(kind, inhabited=True, make=lambda: make(style))
 
@@ -288,7 +286,7 @@ _LETTERS: Final = 10  # characters per unit of fuel: a string of 5 MB takes 12 s
 
 def lower_json_schema(source: JsonSchema) -> Expr:
     """The JSON texts that a schema allows."""
-    lowering = None if source.resource_texts else told_apart(source)
+    lowering = None if source.resource_texts else lower_lazily(source)
     if lowering is None:
         return Lowering(source, parse_json_schema(source, source.value)).text()
     return lowering.text()
@@ -301,13 +299,13 @@ def lower_strings(source: JsonSchema) -> Expr:
     return text_content(said, Spelling(plain=True, raw=True))
 
 
-def told_apart(source: JsonSchema) -> TameLowering | None:
+def lower_lazily(source: JsonSchema) -> LazyLowering | None:
     """Lowering of a schema part by part; None if its parts cannot be separated."""
     spend(len(source.text) // _LETTERS)
     told = partial(lowers, json_style(source).spelling)
     strict = source.formats == "strict"
-    tame = read_tame(source.value, strict=strict, lowers=told, pay=spend)
-    return None if tame is None else _apart(tame, source)
+    lazy = find_lazy_parts(source.value, strict=strict, lowers=told, pay=spend)
+    return None if lazy is None else _apart(lazy, source)
 
 
 def _lower_at_once(source: JsonSchema, draft: Draft, raw: Json) -> Expr:
@@ -315,43 +313,44 @@ def _lower_at_once(source: JsonSchema, draft: Draft, raw: Json) -> Expr:
     return Lowering(source, Document(parts.root, parts)).value(leaf(Holds(parts.root)))
 
 
-def _apart(schema: TameSchema, source: JsonSchema) -> TameLowering:
-    """Lowering of a schema part by part, with its wild parts read."""
+def _apart(schema: LazySchema, source: JsonSchema) -> LazyLowering:
+    """Lowering of a schema part by part, with its decided parts read."""
     strict = source.formats == "strict"
     generals: list[tuple[LooseParts, Lowering]] = []  # at most one, made on demand
     pointers: dict[int, str] = {}
-    places = schema.pointers(schema.wild.keys() | schema.late.keys())
+    places = schema.pointers(schema.decided.keys() | schema.late.keys())
 
     def enter(parts: LooseParts, raw: Json) -> Address:
         while id(raw) not in pointers:
             pointers.update((next(places),))
         return parts.enter(pointers[id(raw)], raw)
 
-    def general(made: TameLowering) -> tuple[LooseParts, Lowering]:
+    def general(made: LazyLowering) -> tuple[LooseParts, Lowering]:
         found = next(iter(generals), None)  # others may drop it meanwhile
         if found is None:
             parts = LooseParts(schema.root, schema.draft, strict=strict)
-            for raw in schema.wild.values():
+            for raw in schema.decided.values():
                 _ = parts[enter(parts, raw)]  # reads it
 
-            def lower_tame(address: Address) -> Expr | None:
+            def lower_lazily(address: Address) -> Expr | None:
                 raw = parts.raw(address)
-                return made.value(raw) if schema.is_tame(raw) else None
+                return made.value(raw) if schema.is_lazy(raw) else None
 
-            document = Document(parts.root, parts, parts.speaks)
-            alike = None if _combines(schema) else str  # each stands for itself
-            lowering = Lowering(source, document, lower_tame, alike, surely=not schema.wild)
+            document = Document(parts.root, parts, parts.restricts, parts.first)
+            lowering = Lowering(source, document, lower_lazily, surely=not schema.decided)
             found = parts, lowering
             generals.append(found)
         return found
 
-    def lower_wild(made: TameLowering, raw: Json) -> Expr:
+    def lower_decided(made: LazyLowering, raw: Json) -> Expr:
         parts, lowering = general(made)
         return lowering.whole(lowering.meaning.said(enter(parts, raw)))
 
     lower = partial(_lower_at_once, source, schema.draft)
-    made = TameLowering(schema, json_style(source), lower, lower_wild, partial(_forget, generals))
-    if schema.wild:
+    made = LazyLowering(
+        schema, json_style(source), lower, lower_decided, partial(_forget, generals)
+    )
+    if schema.decided:
         general(made)
     return made
 
@@ -362,21 +361,12 @@ def _forget(generals: "list[tuple[LooseParts, Lowering]]") -> None:
     generals.clear()
 
 
-def _combines(schema: TameSchema) -> bool:
-    """Whether parts are asked about together: branches, or key patterns, which may overlap."""
-    parts = (*schema.wild.values(), *schema.late.values())
-    return any(
-        not _BRANCHED.isdisjoint(raw) or len(raw.get("patternProperties", ())) > 1 for raw in parts
-    )
-
-
 @final
 class Lowering:
     """The values of one document, lowered on demand.
 
     Args:
-        tame: lowers some schemas in another way, None for others.
-        alike: the representative of equal parts; None: compare them.
+        lazy: lowers some schemas in another way, None for others.
         surely: True if nothing can be refused, so that complements may be lazy.
     """
 
@@ -384,16 +374,15 @@ class Lowering:
         self,
         source: JsonSchema,
         document: Document | None = None,
-        tame: Callable[[Address], Expr | None] = lambda address: None,
-        alike: Callable[[Address], Address] | None = None,
+        lazy: Callable[[Address], Expr | None] = lambda address: None,
         *,
         surely: bool = False,
     ) -> None:
-        self._tame, self._surely = tame, surely
+        self._lazy, self._surely = lazy, surely
         self.document = parse_json_schema(source) if document is None else document
         self._style: JsonStyle = json_style(source)
-        self.meaning = Meaning(self.document, self._style, alike)
-        self._apart = Apart(self.meaning)
+        self.meaning = Meaning(self.document, self._style)
+        self._split = ConstantSplit(self.meaning)
         self._clauses = Clauses(self.meaning.impossible)
         self.keysets = Keysets(self._style.spelling)
         self._values: dict[Formula, Expr] = {}
@@ -417,7 +406,7 @@ class Lowering:
         if found is None:
             atom = said.atom if isinstance(said, Leaf) else None
             if isinstance(atom, Holds):
-                found = self._tame(atom.schema) if atom.sign else self._denied(atom.schema, said)
+                found = self._lazy(atom.schema) if atom.sign else self._denied(atom.schema, said)
             if found is None:
                 found = self.whole(said)
             self._values[said] = found
@@ -432,7 +421,7 @@ class Lowering:
         return Rule("denied", inhabited=True, make=lambda: self.whole(said))
 
     def whole(self, said: Formula) -> Expr:
-        """The values that a formula allows, without `tame` for the formula itself."""
+        """The values that a formula allows, without `lazy` for the formula itself."""
         found = self._wholes.get(said)
         if found is None:
             kinds = sorted(self.meaning.outlines.kinds(said))
@@ -495,7 +484,7 @@ class Lowering:
             said = self._clauses.shortened(said)
         listed = cases(said)
         if listed is None and kind == "object":
-            parts = self._apart.parts(said)
+            parts = self._split.parts(said)
             if len(parts) > 1:
                 return alt(*(self._kind(kind, part) for part in parts))
         if listed is None:
@@ -638,7 +627,8 @@ def explain_conflict(source: JsonSchema, is_empty: Callable[[Expr], bool]) -> Un
         source: a schema without any instance.
         is_empty: whether an expression denotes no text.
     """
-    lowering = Lowering(source, alike=lambda part: part)  # messages name each
+    document = replace(parse_json_schema(source), first=str)  # messages name each schema
+    lowering = Lowering(source, document)
     constants = sum(map(is_constant, lowering.document.schemas.values()))
     lowering.meaning.listing &= constants > _FEW  # else messages name their parts, too
     said: Formula = leaf(Holds(lowering.document.root))

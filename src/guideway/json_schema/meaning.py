@@ -1,9 +1,10 @@
 """Schemas as formulas over the atoms of one JSON type."""
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from decimal import Decimal
-from typing import Final, TypeAlias, assert_never, cast, final
+from functools import partial
+from typing import TypeAlias, assert_never, cast, final
 
 from guideway.json_schema.cases import contradicted
 from guideway.json_schema.discriminators import (
@@ -35,14 +36,12 @@ from guideway.json_schema.formulas import (
     Leaf,
     Named,
     Required,
-    Some,
     Text,
     all_of,
     any_of,
     at_least,
     at_most,
     atoms,
-    fold,
     holding,
     is_constant,
     item,
@@ -61,8 +60,6 @@ from guideway.json_schema.spelling import JsonStyle
 from guideway.json_schema.tree import (
     Address,
     Arrays,
-    Condition,
-    Contains,
     Document,
     Kind,
     Numbers,
@@ -74,145 +71,6 @@ from guideway.language.expr import complement
 from guideway.language.fuel import spend
 from guideway.language.nodes import Expr
 
-_Put: TypeAlias = Callable[[Address], Hashable]
-_ALIASES: Final = (("$ref",), ("allOf",))
-_MOST_LISTED: Final = 16  # schemas of one shape that another one is compared with
-_MOST_STEPS: Final = 50_000  # of all comparisons in a document, which then take .3 s
-
-
-@final
-class Alike:
-    """Which schema of a document stands for all that are alike.
-
-    >>> from guideway.json_schema.parser import parse_json_schema
-    >>> from guideway.json_schema.source import JsonSchema
-    >>> text = {"items": {"type": "string"}, "not": {"$ref": "#/items"}}
-    >>> alike = Alike(parse_json_schema(JsonSchema(text)))
-    >>> alike.first("#/not"), alike.first("#/items"), alike.first("#")
-    ('#/items', '#/items', '#')
-    """
-
-    def __init__(self, document: Document) -> None:
-        self._schemas = document.schemas
-        self._known: dict[Address, Address] = {}
-        self._first: dict[Hashable, list[Address]] = {}
-        self._left = _MOST_STEPS
-
-    def first(self, address: Address) -> Address:
-        """The schema that stands for all with the same keywords."""
-        found = self._root(address)
-        if found not in self._known:
-            key = _content(self._schemas[found], _unnamed)
-            listed = self._first.setdefault(key, [])
-            if any(self._are_alike(other, found) for other in listed):
-                found = self._root(found)
-            elif len(listed) < _MOST_LISTED:
-                listed.append(found)
-            self._known[found] = found
-        return found
-
-    def _root(self, address: Address) -> Address:
-        address = self._aim(address)
-        while (found := self._known.get(address, address)) != address:
-            address = found
-        return address
-
-    def _aim(self, address: Address) -> Address:
-        """What a schema refers to if it says nothing else, else itself."""
-        while self._schemas[address].keywords in _ALIASES:
-            schema = self._schemas[address]
-            if len(schema.all_of) != 1:
-                break
-            (address,) = schema.all_of
-        return address
-
-    def _are_alike(self, one: Address, other: Address) -> bool:
-        """Whether two schemas, and their parts, say the same; False after too many steps."""
-        todo, seen = [(one, other)], dict[tuple[Address, Address], None]()
-        while todo:
-            left, right = map(self._root, todo.pop())
-            if left == right or (left, right) in seen:
-                continue
-            self._left -= 1
-            parts, others = list[Address](), list[Address]()
-            same = _content_with_parts(self._schemas[left], parts) == _content_with_parts(
-                self._schemas[right], others
-            )
-            if not same or self._left < 0:
-                return False
-            seen[left, right] = None
-            todo += zip(parts, others, strict=True)
-        for pair in seen:
-            left, right = map(self._root, pair)
-            if left != right:
-                self._known[right] = left
-        return True
-
-
-def _unnamed(_: Address) -> Hashable:
-    return True
-
-
-def _content_with_parts(schema: Schema, parts: list[Address]) -> Hashable:
-    """The keywords of a schema, whose parts are appended to `parts`."""
-
-    def put(part: Address) -> Hashable:
-        parts.append(part)
-        return True
-
-    return _content(schema, put)
-
-
-def _content(schema: Schema, put: _Put) -> Hashable:
-    return (
-        (schema.kinds, schema.booleans, schema.strings, schema.numbers),
-        _array(schema.arrays, put),
-        _object(schema.objects, put),
-        tuple(map(put, schema.all_of)),
-        tuple(tuple(map(put, group)) for group in schema.any_of),
-        tuple(tuple(map(put, group)) for group in schema.one_of),
-        tuple(map(put, schema.none_of)),
-        None if schema.condition is None else _condition(schema.condition, put),
-    )
-
-
-def _array(arrays: Arrays, put: _Put) -> Hashable:
-    contains = arrays.contains
-    return (
-        tuple(map(put, arrays.prefix)),
-        _perhaps(arrays.items, put),
-        (arrays.low, arrays.high, arrays.unique),
-        None if contains is None else _contains(contains, put),
-        _perhaps(arrays.unevaluated, put),
-    )
-
-
-def _contains(contains: Contains, put: _Put) -> Hashable:
-    return put(contains.schema), contains.low, contains.high, contains.marks
-
-
-def _object(objects: Objects, put: _Put) -> Hashable:
-    return (
-        tuple((name, put(part)) for name, part in objects.properties.items()),
-        (objects.required, objects.low, objects.high, objects.needs),
-        tuple((pattern, put(part)) for pattern, part in objects.patterns),
-        tuple((name, put(part)) for name, part in objects.dependents),
-        _perhaps(objects.additional, put),
-        _perhaps(objects.names, put),
-        _perhaps(objects.unevaluated, put),
-    )
-
-
-def _condition(condition: Condition, put: _Put) -> Hashable:
-    return tuple(
-        _perhaps(part, put) for part in (condition.test, condition.then, condition.otherwise)
-    )
-
-
-def _perhaps(part: Address | None, put: _Put) -> Hashable:
-    return None if part is None else put(part)
-
-
 _ANY_NUMBER, _ANY_STRING = Numbers(), Strings()
 
 
@@ -220,17 +78,11 @@ _ANY_NUMBER, _ANY_STRING = Numbers(), Strings()
 class Meaning:
     """The formulas of one document, made on demand."""
 
-    def __init__(
-        self,
-        document: Document,
-        style: JsonStyle,
-        alike: Callable[[Address], Address] | None = None,
-    ) -> None:
+    def __init__(self, document: Document, style: JsonStyle) -> None:
         self.document = document
         self._ordered = style.ordered
         self.listing = True  # keep an `enum` as a list of values, instead of part by part
         self.lists = False  # True once a formula may list values
-        self._first = Alike(document).first if alike is None else alike
         self._spelling = style.spelling
         self._read: dict[tuple[Address, Kind], Formula] = {}
         self._denied: dict[tuple[Address, Kind], Formula] = {}
@@ -245,25 +97,22 @@ class Meaning:
         if found is None:
             found = self.outlines.impossible(value) or (
                 isinstance(value, Every)
-                and not any(self._left(value, kind) for kind in self.outlines.kinds(value))
+                and all(self.of(value, kind) is FALSE for kind in self.outlines.kinds(value))
             )
             self._impossible[value] = found
         return found
-
-    def _left(self, value: Formula, kind: Kind) -> bool:
-        return self.of(value, kind) is not FALSE
 
     def said(self, address: Address | None) -> Formula:
         """The formula that a schema holds; TRUE for None or a schema without conditions."""
         if address is None:
             return TRUE
-        if not self.document.speaks(address):  # without reading it
+        if not self.document.restricts(address):  # without reading it
             schema = self.document.schemas[address]
             if not schema.kinds:
                 return FALSE
             if not schema.keywords:
                 return TRUE
-        return leaf(Holds(self._first(address)))
+        return leaf(Holds(self.document.first(address)))
 
     def of(self, value: Formula, kind: Kind) -> Formula:
         if isinstance(value, Leaf) and isinstance(value.atom, Holds) and value.atom.sign:
@@ -462,13 +311,17 @@ def _among(values: frozenset[Exact], sign: bool, kind: Kind) -> Formula:
 
 _MOST_CONSTANTS = 64
 _FEWEST_TESTS = 3
+_LISTING = frozenset(("enum", "const", "type"))
 _SCALARS = frozenset(("null", "boolean", "number", "string"))
 _Constants: TypeAlias = "frozenset[Exact]"
 
 
 @final
-class Apart:
-    """Splits formulas about objects."""
+class ConstantSplit:
+    """Splits formulas about objects by the constant that one member is.
+
+    Without it jfrog-pipelines, whose steps have one of 30 types, has too many alternatives.
+    """
 
     def __init__(self, meaning: Meaning) -> None:
         self._meaning = meaning
@@ -480,18 +333,18 @@ class Apart:
             return [said]
         is_there, other = leaf(Required(name)), leaf(Among(constants, False))
         absent = all_of(named(name, FALSE), _member(said, name, None))
-        another = all_of(
-            is_there, named(name, other), _member(said, name, self._test(constants, None))
-        )
+        another = _member(said, name, lambda atom: self._with_another(atom, constants))
         groups: defaultdict[Formula, set[Exact]] = defaultdict(set)
         for constant in sorted(constants, key=repr):
-            groups[_member(said, name, self._test(constants, constant))].add(constant)
+            rest = _member(said, name, partial(self._with_constant, constant=constant))
+            groups[rest].add(constant)
             spend(1)
         chosen = (
             all_of(is_there, named(name, leaf(Among(frozenset(values)))), rest)
             for rest, values in groups.items()
         )
-        return [part for part in (*chosen, another, absent) if not _is_excluded(part)]
+        others = all_of(is_there, named(name, other), another)
+        return [part for part in (*chosen, others, absent) if not _is_excluded(part)]
 
     def _best(self, said: Formula) -> tuple[str, _Constants]:
         """The member that most tests compare with constants, and these constants."""
@@ -522,42 +375,29 @@ class Apart:
             return frozenset()
         return frozenset(value for value in outline.scalars if value[0] in outline.kinds)
 
-    def _test(self, constants: _Constants, constant: Exact | None) -> "_Test":
-        return _Test(self, self._meaning, constants, constant)
-
-    def admits_only(self, atom: Atom, constants: _Constants) -> bool:
-        """Return True if an atom concerns only these constants."""
+    def _with_another(self, atom: Atom, constants: _Constants) -> Formula | None:
+        """The value of an atom for a value that is no constant; None if unknown."""
         found = self._constants(atom)
-        return bool(found) and found <= constants
+        only = bool(found) and found <= constants
+        return _truth(not _sign(atom)) if only else None
 
-
-@final
-class _Test:
-    """Evaluates formulas for a value that is one constant, or (None) none of them."""
-
-    def __init__(
-        self, apart: Apart, meaning: Meaning, constants: _Constants, constant: Exact | None
-    ) -> None:
-        self._apart, self._meaning = apart, meaning
-        self._constants, self._constant = constants, constant
-
-    def left(self, value: Formula) -> Formula:
-        return replace(value, self._decided)
-
-    def _decided(self, atom: Atom) -> Formula | None:
-        found = self._answer(atom)
-        return None if found is None else TRUE if found else FALSE
-
-    def _answer(self, atom: Atom) -> bool | None:
-        constant = self._constant
-        if constant is None:
-            only = self._apart.admits_only(atom, self._constants)
-            return not _sign(atom) if only else None
+    def _with_constant(self, atom: Atom, constant: Exact) -> Formula | None:
+        """The value of an atom for a constant; None if unknown."""
         if isinstance(atom, Among):
-            return (constant in atom.values) is atom.sign
-        holds = cast("Holds", atom)  # the only other atoms about values
-        found = _satisfies(self._meaning.schema(holds.schema, constant[0]), constant)
-        return None if found is None else found is holds.sign
+            return _truth((constant in atom.values) is atom.sign)
+        address = cast("Holds", atom).schema  # the only other atoms about values
+        outline = self._meaning.outlines.of(address)
+        if outline.scalars is None:
+            return None
+        if constant not in outline.scalars or constant[0] not in outline.kinds:
+            return _truth(not _sign(atom))
+        schema = self._meaning.document.schemas[address]
+        sure = _LISTING.issuperset(schema.keywords) and not schema.numbers.integer
+        return _truth(_sign(atom)) if sure else None
+
+
+def _truth(holds: bool) -> Formula:
+    return TRUE if holds else FALSE
 
 
 def _is_excluded(part: Formula) -> bool:
@@ -569,61 +409,16 @@ def _sign(atom: Atom) -> bool:
     return isinstance(atom, (Holds, Among)) and atom.sign
 
 
-def _member(said: Formula, name: str, test: _Test | None) -> Formula:
-    """The formula if a member is absent (None) or passes a test."""
+def _member(said: Formula, name: str, test: Callable[[Atom], Formula | None] | None) -> Formula:
+    """The formula if a member is absent (None), or if its value passes a test."""
 
     def change(atom: Atom) -> Formula | None:
         match atom:
             case Named(other, value) if other == name:
-                return TRUE if test is None else named(name, test.left(value))
+                return TRUE if test is None else named(name, replace(value, test))
             case Required(other) if other == name:
                 return FALSE if test is None else TRUE
             case _:
                 return None
 
     return replace(said, change)
-
-
-def _satisfies(formula: Formula, constant: Exact) -> bool | None:
-    """Evaluate a formula for a scalar; None if that takes more than comparisons."""
-
-    def make(node: Formula, made: dict[Formula, bool | None]) -> bool | None:
-        match node:
-            case Leaf(atom):
-                return _is(atom, constant)
-            case Every(parts) | Some(parts):
-                answers = {made[part] for part in parts}
-                deciding = isinstance(node, Some)
-                return (
-                    deciding if deciding in answers else None if None in answers else not deciding
-                )
-            case _:
-                return node is TRUE
-
-    return fold(formula, make)
-
-
-def _is(atom: Atom, constant: Exact) -> bool | None:
-    content, sign = constant[1], True
-    if isinstance(atom, Text):
-        found, sign = _is_text(atom.strings, cast("str", content)), atom.sign
-    elif isinstance(atom, Amount):
-        found, sign = _is_amount(atom.numbers, cast("Decimal", content)), atom.sign
-    else:
-        found = content in cast("Flag", atom).values
-    return None if found is None else found is sign
-
-
-def _is_text(strings: Strings, text: str) -> bool | None:
-    if strings.values is not None and text not in strings.values:
-        return False
-    if not strings.low <= len(text) <= (len(text) if strings.high is None else strings.high):
-        return False
-    return None if strings.pattern is not None or strings.format is not None else True
-
-
-def _is_amount(numbers: Numbers, amount: Decimal) -> bool | None:
-    if numbers.values is not None and amount not in numbers.values:
-        return False
-    plain = numbers == Numbers(values=numbers.values, integer=numbers.integer)
-    return amount == amount.to_integral_value() or not numbers.integer if plain else None

@@ -168,11 +168,17 @@ class Schema:
 @final
 @by_identity
 class Document:
-    """All reachable schemas; `speaks`: a schema surely restricts something and allows something."""
+    """All reachable schemas.
+
+    Attributes:
+        restricts: returns True if a schema surely restricts something and allows something.
+        first: the first schema that is written like this one.
+    """
 
     root: Address
     schemas: Mapping[Address, Schema]
-    speaks: Callable[[Address], bool] = lambda address: False
+    restricts: Callable[[Address], bool] = lambda address: False
+    first: Callable[[Address], Address] = lambda address: address
 
 
 TYPES = ("null", "boolean", "integer", "number", "string", "array", "object")

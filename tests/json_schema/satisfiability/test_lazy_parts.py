@@ -1,4 +1,4 @@
-"""What is called tame can be read without an error, and what surely has an instance has one."""
+"""What is called lazy can be read without an error, and what surely has an instance has one."""
 
 import json
 import random
@@ -11,9 +11,9 @@ import pytest
 from guideway.errors import GuidewayError, SourceError, UnsupportedError
 from guideway.json_schema.lowering import Lowering, lower_json_schema
 from guideway.json_schema.parser import parse_json_schema
-from guideway.json_schema.satisfiability.assertions import Verdicts
-from guideway.json_schema.satisfiability.lazy_parts import read_tame
-from guideway.json_schema.satisfiability.parts import ASSERTED, TameSchema
+from guideway.json_schema.satisfiability.assertions import Validator
+from guideway.json_schema.satisfiability.lazy_parts import find_lazy_parts
+from guideway.json_schema.satisfiability.parts import ASSERTED, LazySchema
 from guideway.json_schema.source import JsonSchema
 from guideway.json_schema.text import Json, read_json
 from guideway.language.derivative import Derivatives
@@ -174,31 +174,31 @@ LATE: list[Any] = [
 ]
 
 
-def tame(schema: Any, *, strict: bool = False) -> TameSchema | None:
-    return read_tame(read_json(json.dumps(schema)), strict=strict)
+def lazy(schema: Any, *, strict: bool = False) -> LazySchema | None:
+    return find_lazy_parts(read_json(json.dumps(schema)), strict=strict)
 
 
 @pytest.mark.parametrize("schema", TAME)
 def test_what_is_tame_can_be_read(schema: Any) -> None:
-    found = tame(schema)
+    found = lazy(schema)
     assert found is not None
-    assert not found.wild
+    assert not found.decided
     assert not found.eager
     parse_json_schema(JsonSchema(schema))
 
 
 @pytest.mark.parametrize("schema", WILD)
 def test_what_is_not_tame_is_left_to_the_reader(schema: Any) -> None:
-    found = tame(schema)
-    assert found is None or (found.wild and found.wild.keys() <= found.eager)
+    found = lazy(schema)
+    assert found is None or (found.decided and found.decided.keys() <= found.eager)
 
 
 @pytest.mark.parametrize("schema", LATE)
 def test_what_meets_waits_until_it_is_entered_where_it_has_an_instance(schema: Any) -> None:
-    found = tame(schema)
+    found = lazy(schema)
     assert found is not None
     assert found.late
-    assert not found.wild
+    assert not found.decided
     assert found.late.keys() <= found.sure
     assert Derivatives(EMPTY).alive(lower_json_schema(JsonSchema(schema)))
 
@@ -214,7 +214,7 @@ def fate(make: Callable[[], object]) -> tuple[type[GuidewayError], str | None] |
 @pytest.mark.parametrize("schema", [*TAME, *WILD, *LATE])
 @pytest.mark.parametrize("part", [False, True])
 def test_parts_that_are_wrong_are_wrong_in_the_same_place(schema: Any, part: bool) -> None:
-    """Whatever reading all of it refuses is refused, be it in the midst of what is tame."""
+    """Whatever reading all of it refuses is refused, be it in the midst of what is lazy."""
     text = json.dumps({"properties": {"x": schema, "y": TEXT}} if part else schema)
     whole = fate(lambda: parse_json_schema(JsonSchema(text)))
     assert fate(lambda: lower_json_schema(JsonSchema(text))) == whole
@@ -222,11 +222,11 @@ def test_parts_that_are_wrong_are_wrong_in_the_same_place(schema: Any, part: boo
 
 def test_unknown_formats_are_tame_unless_they_are_to_be_refused() -> None:
     known, unknown = {"format": "date"}, {"format": "dates"}
-    assert tame(known, strict=True) is not None
-    assert tame(unknown) is not None
-    strictly = tame(unknown, strict=True)
+    assert lazy(known, strict=True) is not None
+    assert lazy(unknown) is not None
+    strictly = lazy(unknown, strict=True)
     assert strictly is not None
-    assert list(strictly.wild.values()) == [unknown]
+    assert list(strictly.decided.values()) == [unknown]
     with pytest.raises(GuidewayError):
         parse_json_schema(JsonSchema(unknown, formats="strict"))
 
@@ -236,8 +236,8 @@ def test_a_loop_is_found_behind_a_diamond() -> None:
     middle: dict[str, Any] = {"anyOf": [{"$ref": "#/$defs/end"}, {"$ref": "#/$defs/end"}]}
     diamond = {"anyOf": [{"$ref": "#/$defs/middle"}, {"$ref": "#/$defs/end"}]}
     defs: dict[str, Any] = {"middle": middle, "end": {"anyOf": [TEXT]}}
-    assert tame({**diamond, "$defs": defs}) is not None
-    assert tame({**diamond, "$defs": {**defs, "end": {"$ref": "#"}}}) is None
+    assert lazy({**diamond, "$defs": defs}) is not None
+    assert lazy({**diamond, "$defs": {**defs, "end": {"$ref": "#"}}}) is None
 
 
 def test_values_that_nest_deeply_are_left_to_the_reader_of_all_schemas():
@@ -245,10 +245,10 @@ def test_values_that_nest_deeply_are_left_to_the_reader_of_all_schemas():
     for _ in range(5000):
         deep = [{"a": deep}]
     shallow: Json = {"const": [[1], {"a": [2, []]}]}
-    for raw, is_tame in ((shallow, True), ({"const": deep}, False), ({"enum": [1, deep]}, False)):
-        tame = read_tame(raw, strict=False)
-        assert tame is not None
-        assert tame.is_tame(raw) is is_tame
+    for raw, is_lazy in ((shallow, True), ({"const": deep}, False), ({"enum": [1, deep]}, False)):
+        lazy = find_lazy_parts(raw, strict=False)
+        assert lazy is not None
+        assert lazy.is_lazy(raw) is is_lazy
 
 
 # What is told of an instance is so: yes and no agree with a validator, whatever is not known.
@@ -275,8 +275,8 @@ VALUES: list[Any] = [
 ]
 
 
-def judge(*, alone: bool = False) -> Verdicts:
-    return Verdicts(TARGETS, lambda part: part.keys() & ASSERTED[2020], alone=alone)
+def judge(*, alone: bool = False) -> Validator:
+    return Validator(TARGETS, lambda part: part.keys() & ASSERTED[2020], alone=alone)
 
 
 def grown(pick: Callable[[list[Any]], Any], depth: int) -> Any:
@@ -327,7 +327,7 @@ def test_what_surely_has_an_instance_has_one(seed: int) -> None:
         schema = chance.choice([schema["allOf"][0], schema])
         whole = {"items": schema, "$defs": {"text": ASSERTIONS_TEXT, "any": True}}
         source = JsonSchema({**whole, "minItems": 1, "type": "array"})
-        found = read_tame(read_json(source.text), strict=False)
+        found = find_lazy_parts(read_json(source.text), strict=False)
         if found is not None and id(found.root) in found.sure:
             told += 1
             assert Derivatives(EMPTY).alive(Lowering(source).text()), schema

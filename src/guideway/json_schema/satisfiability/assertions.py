@@ -224,7 +224,7 @@ def _mapped(value: Any) -> list[Any]:
     return list(value.values()) if value.__class__ is dict else [None]
 
 
-Verdict: TypeAlias = "bool | None"
+Answer: TypeAlias = "bool | None"
 _DEEPEST: Final = 24  # schemas within schemas
 _MOST: Final = 2000  # schemas visited before the answer is None
 _BRANCHES: Final = frozenset(("then", "else"))  # checked with `if`
@@ -264,7 +264,7 @@ def parts_of(value: Any) -> "list[Raw]":
     return [value.part] if isinstance(value, Instance) else []
 
 
-def every(answers: Iterable[Verdict]) -> Verdict:
+def every(answers: Iterable[Answer]) -> Answer:
     """Three-valued `all`."""
     unknown = False
     for answer in answers:
@@ -274,17 +274,17 @@ def every(answers: Iterable[Verdict]) -> Verdict:
     return None if unknown else True
 
 
-def denied(answer: Verdict) -> Verdict:
+def denied(answer: Answer) -> Answer:
     """Three-valued `not`."""
     return None if answer is None else not answer
 
 
-def some(answers: Iterable[Verdict]) -> Verdict:
+def some(answers: Iterable[Answer]) -> Answer:
     """Three-valued `any`."""
     return denied(every(map(denied, answers)))
 
 
-def one(answers: Iterable[Verdict]) -> Verdict:
+def one(answers: Iterable[Answer]) -> Answer:
     """Three-valued: exactly one is true."""
     sure, unknown = False, False
     for answer in answers:
@@ -295,10 +295,10 @@ def one(answers: Iterable[Verdict]) -> Verdict:
 
 
 @final
-class Verdicts:
+class Validator:
     """Checks instances of the schemas of one document.
 
-    >>> judge = Verdicts({}, lambda part: set(part), alone=False)
+    >>> judge = Validator({}, lambda part: set(part), alone=False)
     >>> part = {"required": ["a"], "not": {"required": ["b"]}}
     >>> judge.holds(part, {"a": 1}), judge.holds(part, {"a": 1, "b": 2}), judge.holds(part, {})
     (True, False, False)
@@ -350,7 +350,7 @@ class Verdicts:
             self._types[id(part)] = found
         return found
 
-    def holds(self, part: Any, value: Any, left: int = _DEEPEST) -> Verdict:
+    def holds(self, part: Any, value: Any, left: int = _DEEPEST) -> Answer:
         part = self.resolved(part)
         if part.__class__ is bool:
             return part
@@ -379,7 +379,7 @@ class Verdicts:
             found = self._orders[id(part)] = [*found]
         return found
 
-    def _keyword(self, name: str, part: Raw, value: Any, left: int) -> Verdict:
+    def _keyword(self, name: str, part: Raw, value: Any, left: int) -> Answer:
         about = _ABOUT.get(name)
         if about is not None:
             return self._asserted(about, name, part, value, left)
@@ -396,7 +396,7 @@ class Verdicts:
             case _:
                 return True if name in _BRANCHES else None
 
-    def _condition(self, part: Raw, value: Any, left: int) -> Verdict:
+    def _condition(self, part: Raw, value: Any, left: int) -> Answer:
         test = self.holds(part["if"], value, left)
         then, otherwise = (
             self.holds(part.get(name, True), value, left) for name in ("then", "else")
@@ -405,7 +405,7 @@ class Verdicts:
             return True if then is True and otherwise is True else None
         return then if test else otherwise
 
-    def _asserted(self, about: str, name: str, part: Raw, value: Any, left: int) -> Verdict:
+    def _asserted(self, about: str, name: str, part: Raw, value: Any, left: int) -> Answer:
         if value.__class__ is Instance:
             types = self.types(value.part)
             return None if about in types or (about == "number" and types & _NUMBER) else True
@@ -416,7 +416,7 @@ class Verdicts:
             return look(name, part, value, left)
         return satisfies(name, part[name], value) if about == "string" else None
 
-    def _named(self, name: str, part: Raw, value: Any) -> Verdict:
+    def _named(self, name: str, part: Raw, value: Any) -> Answer:
         """Check `type`, `enum` or `const`."""
         if name == "type":
             return self._typed(value, self.types(part))
@@ -429,7 +429,7 @@ class Verdicts:
             return False if kinds.isdisjoint(map(kind_of, listed)) else None
         return some(_same(value, other) for other in listed)
 
-    def _typed(self, value: Any, wanted: frozenset[str]) -> Verdict:
+    def _typed(self, value: Any, wanted: frozenset[str]) -> Answer:
         if isinstance(value, Instance):
             have = self.types(value.part)
             wider = wanted | _NUMBER if "number" in wanted else wanted
@@ -442,7 +442,7 @@ class Verdicts:
             return "integer" in wanted and value == int(value)
         return kind in wanted
 
-    def _of_array(self, name: str, part: Raw, value: "list[Any]", left: int) -> Verdict:
+    def _of_array(self, name: str, part: Raw, value: "list[Any]", left: int) -> Answer:
         match name:
             case "minItems" | "maxItems":
                 return len(value) >= part[name] if name == "minItems" else len(value) <= part[name]
@@ -470,7 +470,7 @@ class Verdicts:
             before = part["prefixItems"]
         return [(place, held) for place in range(len(before), length)]
 
-    def _of_object(self, name: str, part: Raw, value: "dict[str, Any]", left: int) -> Verdict:
+    def _of_object(self, name: str, part: Raw, value: "dict[str, Any]", left: int) -> Answer:
         held = part[name]
         match name:
             case "required":
@@ -492,7 +492,7 @@ class Verdicts:
                     if key in value
                 )
 
-    def _members(self, held: Raw, value: "dict[str, Any]", left: int) -> Verdict:
+    def _members(self, held: Raw, value: "dict[str, Any]", left: int) -> Answer:
         """Check `properties`; an inlined, faster `every`."""
         unknown = False
         for key in value:
@@ -503,10 +503,10 @@ class Verdicts:
                 unknown = unknown or answer is None
         return None if unknown else True
 
-    def _others(self, name: str, part: Raw, value: "dict[str, Any]", left: int) -> Verdict:
+    def _others(self, name: str, part: Raw, value: "dict[str, Any]", left: int) -> Answer:
         """Check `patternProperties` or `additionalProperties`."""
         patterns: dict[str, Any] = part.get("patternProperties", {})
-        answers: list[Verdict] = []
+        answers: list[Answer] = []
         for key, one_ in value.items():
             found = {pattern: finds(pattern, key) for pattern in patterns}
             if name == "patternProperties":
@@ -525,7 +525,7 @@ def _rank(name: str) -> int:
     return 0 if name in _NAMED else 1 if name in _COUNTED else 2 if name in _ABOUT else 3
 
 
-def _same(one: Any, other: Any) -> Verdict:
+def _same(one: Any, other: Any) -> Answer:
     """Return whether two JSON values are equal; `one` may contain Instance."""
     if isinstance(one, Instance):
         return None
@@ -538,7 +538,7 @@ def _same(one: Any, other: Any) -> Verdict:
     return one == other
 
 
-_COMBINED: Final[dict[str, Callable[[Iterable[Verdict]], Verdict]]] = {
+_COMBINED: Final[dict[str, Callable[[Iterable[Answer]], Answer]]] = {
     "allOf": every,
     "anyOf": some,
     "oneOf": one,

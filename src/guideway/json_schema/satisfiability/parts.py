@@ -202,7 +202,7 @@ class Instances:
     >>> known = Instances()
     >>> known.sure.add(id(leaf))
     >>> known.wait(box, [leaf, False], every=False)
-    >>> known.settle(wild=())
+    >>> known.settle(decided=())
     >>> id(box) in known.sure
     True
     """
@@ -219,9 +219,9 @@ class Instances:
         """Forget the needs of some parts."""
         self._waiting = [one for one in self._waiting if one[0] not in parts]
 
-    def settle(self, wild: Collection[int]) -> None:
+    def settle(self, decided: Collection[int]) -> None:
         """Propagate instances to the parts that wait for them, latest first."""
-        waiting = (one for one in reversed(self._waiting) if one[0] not in wild)
+        waiting = (one for one in reversed(self._waiting) if one[0] not in decided)
         left = [one for one in waiting if not self._settled(*one)]
         dependents: dict[int, list[Waiting]] = {}
         for one in left:
@@ -255,7 +255,7 @@ _ELSEWHERE: Final = frozenset(("$ref", *GROUPS))
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class TameSchema:
+class LazySchema:
     """A schema and its parts, by id.
 
     Attributes:
@@ -263,9 +263,9 @@ class TameSchema:
         targets: schemas by reference.
         parts: reachable objects that are schemas.
         sure: parts that surely have an instance.
-        wild: parts that are not tame.
+        decided: parts that are not lazy.
         late: parts lowered as a whole when they are entered.
-        eager: parts from which a wild one is reachable.
+        eager: parts from which a decided one is reachable.
         typed: the type of parts without other keywords, "" for parts without any.
     """
 
@@ -274,7 +274,7 @@ class TameSchema:
     targets: dict[str, Any]
     parts: Collection[int]
     sure: set[int]
-    wild: dict[int, Raw]
+    decided: dict[int, Raw]
     late: dict[int, Raw]
     eager: set[int]
     typed: dict[int, str]
@@ -283,8 +283,8 @@ class TameSchema:
         """The asserting keywords of a part."""
         return raw.keys() & ASSERTED[self.draft]
 
-    def is_tame(self, raw: Json) -> bool:
-        return id(raw) in self.parts and id(raw) not in self.wild
+    def is_lazy(self, raw: Json) -> bool:
+        return id(raw) in self.parts and id(raw) not in self.decided
 
     def is_sure(self, raw: Raw) -> bool:
         """Return True if a part other than `false` surely has an instance."""
@@ -304,7 +304,7 @@ class TameSchema:
         found, todo, seen = list[Json](), [raw], set[int]()
         while todo:
             part = todo.pop()
-            whole = id(part) in self.wild or id(part) in self.late
+            whole = id(part) in self.decided or id(part) in self.late
             below = None if whole else stands_for(part, self.targets)
             if below is None:
                 found.append(part)
@@ -339,7 +339,7 @@ def _pointer(way: _Way, told: dict[int, tuple[_Way, str]]) -> str:
 
 
 def stands_for(raw: Any, targets: dict[str, Any]) -> list[Any] | None:
-    """Schemas whose union equals a tame schema; None without reference or group."""
+    """Schemas whose union equals a lazy schema; None without reference or group."""
     if raw.__class__ is not dict:
         return None
     if "$ref" in raw:
