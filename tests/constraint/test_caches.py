@@ -18,7 +18,7 @@ import guideway as gw
 from guideway.automaton.object_tables import MemberNodes
 from guideway.constraint.compile import Remembered
 from guideway.constraint.compiled import CompiledConstraint
-from guideway.json_schema.lowering import Lowering, LazyLowering
+from guideway.json_schema.lowering import LazyLowering, Lowering
 from guideway.json_schema.members import MembersTemplate
 from guideway.json_schema.objects import ObjectTemplate
 from guideway.json_schema.satisfiability.lazy_parts import _Check
