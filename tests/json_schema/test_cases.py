@@ -6,37 +6,28 @@ from itertools import islice, product
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from guideway.errors import LimitError
 from guideway.json_schema import cases as json_choices
-from guideway.json_schema.cases import Clauses, cases, first_case
+from guideway.json_schema.cases import first_case
 from guideway.json_schema.formulas import (
     FALSE,
     TRUE,
-    Among,
-    AtLeast,
-    AtMost,
-    Atom,
     Beside,
     Formula,
-    Found,
     Holds,
     Matching,
     Named,
     Required,
     all_of,
     any_of,
-    exact,
-    found,
     holds,
     leaf,
     matching,
     named,
-    opposite,
 )
-from guideway.json_schema.source import JsonSchema
 from guideway.language.fuel import metered
 from json_schemas import machine, matches, verdict
 
@@ -155,83 +146,6 @@ def test_contradictions_are_seen_before_a_choice_is_made():
     assert len(asked) < 100
 
 
-# Formulas about objects made shorter: they hold of the same objects, and of fewer cases.
-
-CLAUSES_NAMES = ("a", "b", "z")
-VALUES = ("s", 1, None)
-OBJECTS = [
-    {name: value for name, value in zip(CLAUSES_NAMES, values, strict=True) if value != "none"}
-    for values in product((*VALUES, "none"), repeat=3)
-]
-
-
-def value_holds(said: Formula, value: Any) -> bool:
-    return holds(said, lambda atom: (exact(value) in atom.values) == atom.sign)  # type: ignore[attr-defined]
-
-
-def impossible(said: Formula) -> bool:
-    return not any(value_holds(said, value) for value in VALUES)
-
-
-def holds_of(said: Formula, value: dict[str, Any]) -> bool:
-    def judge(atom: Atom) -> bool:
-        match atom:
-            case Required(name):
-                return name in value
-            case Named(name, one):
-                return name not in value or value_holds(one, value[name])
-            case Matching(Beside(names, _), one):
-                return all(value_holds(one, value[name]) for name in value if name not in names)
-            case Found(Beside(names, _), one):
-                return any(value_holds(one, value[name]) for name in value if name not in names)
-            case AtLeast(count):
-                return len(value) >= count
-            case AtMost(count):
-                return len(value) <= count
-            case _:
-                raise AssertionError(atom)
-
-    return holds(said, judge)
-
-
-ONES = [leaf(Among(frozenset(map(exact, some)))) for some in (("s",), (1,), ("s", None))]
-SAID = [TRUE, FALSE, *ONES, *map(opposite, ONES)]
-BESIDE = [Beside(frozenset(names), ()) for names in ("a", "ab", "abz", "b")]
-
-
-def simple() -> st.SearchStrategy[Formula]:
-    name, value, keys = map(st.sampled_from, (CLAUSES_NAMES[:2], SAID, BESIDE))
-    return st.one_of(
-        st.builds(lambda one: leaf(Required(one)), st.sampled_from(CLAUSES_NAMES)),
-        st.builds(named, name, value),
-        st.builds(matching, keys, value),
-        st.builds(found, keys, value),
-        st.just(leaf(AtLeast(2))),
-    )
-
-
-def formulas_of_clauses() -> st.SearchStrategy[Formula]:
-    return st.recursive(
-        simple(),
-        lambda inner: st.one_of(
-            st.lists(inner, max_size=4).map(lambda parts: all_of(*parts)),
-            st.lists(inner, max_size=4).map(lambda parts: any_of(*parts)),
-            inner.map(opposite),
-        ),
-        max_leaves=16,
-    )
-
-
-@given(formulas_of_clauses())
-@settings(max_examples=300)
-def test_it_holds_of_the_same_objects(said):
-    made = Clauses(impossible).shortened(said)
-    assert [holds_of(made, one) for one in OBJECTS] == [holds_of(said, one) for one in OBJECTS]
-
-
-A, B, STRING = leaf(Required("a")), leaf(Required("b")), ONES[0]
-
-
 def one_of(count: int) -> dict[str, Any]:
     """At most one of some members, as schemas of Prometheus have it."""
     names = [f"k{number}" for number in range(count)]
@@ -272,18 +186,6 @@ def test_instances_are_those_of_the_validators(schema):
         assert matches(engine, json.dumps(value, separators=(",", ":"))) == verdict(
             schema, value
         ), value
-
-
-def test_one_of_six_kinds_takes_seven_cases():
-    from guideway.json_schema.formulas import Holds
-    from guideway.json_schema.lowering import Lowering
-
-    lowering = Lowering(JsonSchema(one_of(6)))
-    said = lowering.meaning.of(leaf(Holds(lowering.document.root)), "object")
-    assert cases(said) is None
-    found = cases(Clauses(lowering.meaning.impossible).shortened(said))
-    assert found is not None
-    assert len(found) == 7
 
 
 def test_the_order_of_names_is_kept_where_it_matters():

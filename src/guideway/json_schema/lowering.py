@@ -14,7 +14,7 @@ from weakref import finalize, ref
 
 from guideway.errors import UnsatisfiableError, UnsupportedError
 from guideway.json_schema.arrays import ItemsTemplate
-from guideway.json_schema.cases import Case, Clauses, cases, items_of, prefix_length
+from guideway.json_schema.cases import Case, cases, items_of, prefix_length
 from guideway.json_schema.discriminators import alternatives
 from guideway.json_schema.formulas import (
     FALSE,
@@ -383,7 +383,6 @@ class Lowering:
         self._style: JsonStyle = json_style(source)
         self.meaning = Meaning(self.document, self._style)
         self._split = ConstantSplit(self.meaning)
-        self._clauses = Clauses(self.meaning.impossible)
         self.keysets = Keysets(self._style.spelling)
         self._values: dict[Formula, Expr] = {}
         self._wholes: dict[Formula, Expr] = {}
@@ -480,8 +479,6 @@ class Lowering:
             parts = alternatives(said, self.meaning.spelled_out)
             if parts != [said]:
                 return alt(*(self._kind(kind, part) for part in parts))
-        if kind == "object" and not self._style.ordered:  # an order of names depends on all of them
-            said = self._clauses.shortened(said)
         listed = cases(said)
         if listed is None and kind == "object":
             parts = self._split.parts(said)
