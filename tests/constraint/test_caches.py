@@ -19,7 +19,7 @@ from guideway.automaton.object_tables import MemberNodes
 from guideway.constraint.compile import Remembered
 from guideway.constraint.compiled import CompiledConstraint
 from guideway.json_schema.lowering import LazyLowering, Lowering
-from guideway.json_schema.members import MembersTemplate
+from guideway.json_schema.members import Dependent
 from guideway.json_schema.objects import ObjectTemplate
 from guideway.json_schema.satisfiability.lazy_parts import _Check
 
@@ -256,7 +256,7 @@ def test_a_state_that_is_kept_stays_good(number: int) -> None:
     assert again.advance(kept[-1], 260).ended
 
 
-KINDS = {LazyLowering, Lowering, MembersTemplate, ObjectTemplate, MemberNodes, _Check}
+KINDS = {LazyLowering, Lowering, Dependent, ObjectTemplate, MemberNodes, _Check}
 NODES = {"a": {"$ref": "#/$defs/x"}, "b": {"not": {"$ref": "#/$defs/x"}}}
 MANY = [
     {"properties": NODES, "required": ["b"]},  # read by kernels, but for what waits

@@ -36,8 +36,8 @@ from guideway.json_schema.formulas import (
     opposite,
 )
 from guideway.json_schema.lowering import Lowering, lower_json_schema
-from guideway.json_schema.members import MembersTemplate
-from guideway.json_schema.objects import Member, Rest
+from guideway.json_schema.members import Dependent
+from guideway.json_schema.objects import Rest
 from guideway.json_schema.source import JsonSchema
 from guideway.json_schema.spelling import json_style
 from guideway.language import shortest_string
@@ -186,22 +186,20 @@ def answers(said: Formula, order: str, seed: int) -> list[bool]:
     source = JsonSchema(True, whitespace="compact", key_order=order)
     lowering, chance = Lowering(source), random.Random(seed)
     judge = lowering.meaning.outlines
-    members = MembersTemplate(said, lowering.value, json_style(source), lowering.keysets, judge)
+    members = Dependent(said, lowering.value, json_style(source), lowering.keysets, judge)
     look = Derivatives(EPSILON).living
     found: list[bool] = []
     for _ in range(4):
         rest = Rest(-1, frozenset(), said)
         while True:
             found.append(bool(members.lives(rest, look)))
-            asked = {
-                key: members.lives(Member(rest, key), look) for key in members.free(rest.place)
-            }
+            asked = {key: members.lives_behind_key(rest, key, look) for key in members.coming(rest)}
             found += map(bool, asked.values())
             ways = [
-                Rest(members.behind(rest.place, key), frozenset(), left)
+                left
                 for key, lives in asked.items()
                 if lives
-                for left in members.after(rest.said, key)
+                for _, left in members.after(rest, key)
             ]
             if not ways:
                 break

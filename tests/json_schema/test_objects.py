@@ -11,7 +11,8 @@ from jsonschema import Draft202012Validator
 
 import guideway as gw
 from guideway.constraint.compiled import CompiledConstraint
-from guideway.json_schema.objects import Members, json_object
+from guideway.json_schema.key_classes import Members, Unnamed
+from guideway.json_schema.objects import json_object
 from guideway.json_schema.source import JsonSchema
 from guideway.json_schema.spelling import Spelling, json_style
 from guideway.language.derivative import Derivatives
@@ -24,42 +25,42 @@ ONE, TWO = literal("1"), literal("2")
 KEYS = ("a", "ab", "c", "x", "")
 
 
-def members(
-    names: str = "",
-    *,
-    others: Expr = EMPTY,
-    allowed: set[str] | None = None,
-    ordered: bool = False,
-) -> Members:
+def members(names: str = "", *, others: Expr = EMPTY, allowed: set[str] | None = None) -> Members:
     """Declared keys in order, each with the value 1, none if not allowed; `a!` is required."""
     listed = tuple(name.rstrip("!") for name in names.split())
-    keys = None if allowed is None else sorted({*listed, *allowed})
+    keys: Unnamed | None = None
+    if allowed is not None:
+        spelled = Spelling(plain=False).choose((key, EPSILON) for key in sorted(allowed))
+        keys = Unnamed(spelled, None)
     return Members(
         listed,
         tuple(ONE if allowed is None or name in allowed else EMPTY for name in listed),
         tuple(name.endswith("!") for name in names.split()),
-        others,
-        None if keys is None else Spelling(plain=False).choose((key, EPSILON) for key in keys),
-        ordered,
+        ((keys, others),),
     )
 
 
-def engine(made: Members, whitespace: str = "compact", spelling: str = "any") -> Derivatives:
-    source = JsonSchema(True, whitespace=whitespace, spelling=spelling)
+def engine(
+    made: Members, whitespace: str = "compact", spelling: str = "any", *, ordered: bool = False
+) -> Derivatives:
+    order = "declared" if ordered else "any"
+    source = JsonSchema(True, whitespace=whitespace, spelling=spelling, key_order=order)
     return Derivatives(json_object(made, json_style(source)))
 
 
-def is_member(pairs: list[tuple[str, int]], made: Members, allowed: set[str] | None) -> bool:
+def is_member(
+    pairs: list[tuple[str, int]], made: Members, allowed: set[str] | None, *, ordered: bool
+) -> bool:
     """The same in plain Python."""
     keys = [key for key, _ in pairs]
     places = [made.names.index(key) if key in made.names else len(made.names) for key in keys]
     return (
         len(set(keys)) == len(keys)
         and all(value == (1 if key in made.names else 2) for key, value in pairs)
-        and (made.others is not EMPTY or set(keys) <= set(made.names))
+        and (made.classes[0][1] is not EMPTY or set(keys) <= set(made.names))
         and all(n in keys for n, needed in zip(made.names, made.required, strict=True) if needed)
         and (allowed is None or set(keys) <= allowed)
-        and (not made.ordered or places == sorted(places))
+        and (not ordered or places == sorted(places))
     )
 
 
@@ -76,13 +77,13 @@ def texts(size: int) -> list[list[tuple[str, int]]]:
 @pytest.mark.parametrize("others", [EMPTY, TWO])
 @pytest.mark.parametrize("allowed", [None, {"a", "c", ""}])
 def test_objects_hold_exactly_the_members_they_may(ordered, names, others, allowed, share):
-    made = members(names, others=others, allowed=allowed, ordered=ordered)
-    machine = engine(made)
+    made = members(names, others=others, allowed=allowed)
+    machine = engine(made, ordered=ordered)
     draw, three = random.Random(names), texts(3)
     three = draw.sample(three, int(share * len(three)))
     for pairs in [*texts(0), *texts(1), *texts(2), *three]:
         text = "{" + ",".join(f'"{key}":{value}' for key, value in pairs) + "}"
-        assert matches(machine, text) == is_member(pairs, made, allowed), text
+        assert matches(machine, text) == is_member(pairs, made, allowed, ordered=ordered), text
 
 
 def test_a_key_in_another_spelling_is_the_same_key():
@@ -136,7 +137,7 @@ SHAPES = st.tuples(
 def test_along_any_object_the_shortest_rest_is_right(shape, seed):
     listed, others, ordered = shape
     names = {name.rstrip("!"): name for name in listed}
-    machine = engine(members(" ".join(names.values()), others=others, ordered=ordered))
+    machine = engine(members(" ".join(names.values()), others=others), ordered=ordered)
     text = draw(machine, random.Random(seed), 25)
     laws(machine, text)
     pairs = json.loads(text, object_pairs_hook=list)
@@ -144,7 +145,7 @@ def test_along_any_object_the_shortest_rest_is_right(shape, seed):
 
 
 def test_a_key_without_a_value_is_never_offered_and_if_required_there_is_no_object():
-    made = Members(("a", "b"), (EMPTY, ONE), (False, False), EMPTY, None, False)
+    made = Members(("a", "b"), (EMPTY, ONE), (False, False))
     machine = engine(made)
     assert matches(machine, '{"b":1}')
     opened = machine.step(machine.start(), ord("{"))
@@ -153,7 +154,8 @@ def test_a_key_without_a_value_is_never_offered_and_if_required_there_is_no_obje
     assert quoted is not None
     assert machine.step(quoted, ord("a")) is None
     for ordered in (False, True):
-        empty = engine(Members(("a", "b"), (EMPTY, ONE), (True, False), ONE, None, ordered))
+        made = Members(("a", "b"), (EMPTY, ONE), (True, False), ((None, ONE),))
+        empty = engine(made, ordered=ordered)
         assert not empty.alive(empty.start())
 
 

@@ -5,13 +5,13 @@ state. As lexical states of captures they are slow (sourcemap-v3: masks of 0.04 
 At a MARK the last value is found by scanning the text backwards. Masks do not use the text, so what
 follows a MARK is partly unsure.
 
-For objects that depend on a formula (`MembersTemplate`), all states share names and trie. A
+For objects that depend on a formula (`Dependent`), all states share names and trie. A
 state adds a row with the node of what follows each name. After a value: CHOICE of a comma, then
 MEMBER or the captured key of a class; and a closing brace if nothing is missing.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final, Protocol, final
 from weakref import proxy
@@ -26,9 +26,9 @@ from guideway.automaton.lexer_dfa import LexerDfa
 from guideway.automaton.token_tries import Row
 from guideway.json_schema.arrays import DifferentStrings, ItemsTemplate
 from guideway.json_schema.formula_derivative import Rest as ItemsRest
-from guideway.json_schema.key_classes import Unnamed
-from guideway.json_schema.members import MembersTemplate
-from guideway.json_schema.objects import START, Member, ObjectTemplate, Rest
+from guideway.json_schema.key_classes import Members, Unnamed
+from guideway.json_schema.members import Dependent
+from guideway.json_schema.objects import START, Independent, Member, ObjectTemplate, Rest
 from guideway.json_schema.spelling import QUOTE, JsonStyle, WordsTemplate, words_of
 from guideway.language.derivative import Derivatives
 from guideway.language.expr import ALL_BYTES, EMPTY, EPSILON, concat, literal
@@ -141,9 +141,8 @@ class Nodes(Protocol):
 def describe_whole(call: Call, pda: Nodes, machine: Derivatives) -> int | None:
     """Node of an object, an array of distinct strings, or words; None if kernels cannot read it."""
     match call.template, call.argument:
-        case ObjectTemplate() as template, argument if argument == START:
-            plain = is_plain_object(template, pda.dfa)
-            return describe_object(template, pda, machine) if plain else None
+        case ObjectTemplate(reading=Independent() as reading), argument if argument == START:
+            return describe_object(reading.members, reading.style, pda, machine)
         case ItemsTemplate() as template, ItemsRest() as argument:
             strings = template.different_strings(argument)
             return None if strings is None else describe_strings(strings, template.style, pda)
@@ -164,16 +163,6 @@ def _describe_verbatim(words: list[str] | None, pda: Nodes) -> int | None:
     return arena.make(at.WORDS, thing, arena.object(thing).keys)
 
 
-def is_plain_object(template: ObjectTemplate, dfa: LexerDfa) -> bool:
-    """Return True if kernels can read objects: names, with any other keys or one class of them."""
-    members = template.members
-    if not can_spell(members.names, dfa.spellable):
-        return False
-    return members.allowed is None or (
-        members.unnamed is not None and can_be_class(members.unnamed, dfa, members.ordered)
-    )
-
-
 def can_be_class(keys: Unnamed, dfa: LexerDfa, ordered: bool) -> bool:
     """Return True if kernels can read a class of keys: each prefix of a key can be continued."""
     if ordered or dfa.spellable != ALL_BYTES or keys.plain is None:
@@ -190,16 +179,35 @@ def can_spell(names: tuple[str, ...], spellable: int) -> bool:
     return all(spellable >> byte & 1 for byte in (*used, *range(0x20, 0x7F)))
 
 
-def describe_object(template: ObjectTemplate, pda: Nodes, machine: Derivatives) -> int:
-    members, style = template.members, template.style
-    names = Names(members.names, pda.arena)
-    other = members.others if machine.alive(members.others) else EMPTY
-    if members.allowed is not None and members.unnamed is not None:
-        return describe_members(members, ((members.unnamed, other),), style, pda, machine)
-    described = _object(style, pda)
-    described.other, described.ordered = pda.node(other), style.ordered
-    values = _value_nodes(members, pda, machine)
-    return _opened(names.frame(values, members.required, described), style, pda)
+def describe_object(
+    members: Members, style: JsonStyle, pda: Nodes, machine: Derivatives
+) -> int | None:
+    """Node of a whole object; None if kernels cannot read its keys."""
+    dfa, classes = pda.dfa, list[Object]()
+    if not can_spell(members.names, dfa.spellable) or not all(
+        keys is None or can_be_class(keys, dfa, style.ordered) for keys, _ in members.classes
+    ):
+        return None
+    described = describe_style(style, dfa)
+    described.comma, described.colon = pda.node(style.comma), pda.node(style.colon)
+    described.closing, described.ordered = pda.node(end_of_object(style)), style.ordered
+    for keys, value in members.classes:
+        if not machine.alive(value):
+            continue
+        if keys is None:
+            described.other = pda.node(value)
+        elif dfa.alive(keys.spelled):
+            begun = concat(keys.spelled, QUOTE)
+            each = Object.from_buffer_copy(described)
+            each.start, each.quoted = dfa.state(begun), dfa.state(concat(QUOTE, begun))
+            each.other, each.is_class = pda.node(value), True
+            classes.append(each)
+    values = [pda.node(v) if machine.alive(v) else at.DEAD for v in members.values]
+    frame = Names(members.names, pda.arena).frame(values, members.required, described, classes)
+    opened = pda.arena.make(at.AFTER_BRACE, frame)
+    if style.opened is not EPSILON:
+        opened = pda.arena.make(at.SEQUENCE, pda.node(style.opened), opened)
+    return pda.arena.make(at.LITERAL, pda.arena.pool(b"{"), 1, opened)
 
 
 def describe_strings(strings: DifferentStrings, style: JsonStyle, pda: Nodes) -> int | None:
@@ -225,61 +233,6 @@ def describe_strings(strings: DifferentStrings, style: JsonStyle, pda: Nodes) ->
     if style.opened is not EPSILON:
         member = arena.make(at.SEQUENCE, pda.node(style.opened), member)
     return arena.make(at.LITERAL, arena.pool(b"["), 1, member)
-
-
-class Declared(Protocol):
-    """Declared names of an object with their values."""
-
-    @property
-    def names(self) -> tuple[str, ...]: ...
-
-    @property
-    def values(self) -> tuple[Expr, ...]: ...
-
-    @property
-    def required(self) -> tuple[bool, ...]: ...
-
-
-def describe_members(
-    members: Declared,
-    classes: Iterable[tuple[Unnamed, Expr]],
-    style: JsonStyle,
-    pda: Nodes,
-    machine: Derivatives,
-) -> int:
-    """Node of a whole object with disjoint classes of undeclared keys, each with a value.
-
-    Names are in no class, even if they are among its keys.
-    """
-    dfa, described, listed = pda.dfa, _object(style, pda), list[Object]()
-    for keys, value in classes:
-        if dfa.alive(keys.spelled) and machine.alive(value):
-            begun = concat(keys.spelled, QUOTE)
-            each = Object.from_buffer_copy(described)
-            each.start, each.quoted = dfa.state(begun), dfa.state(concat(QUOTE, begun))
-            each.other, each.is_class = pda.node(value), True
-            listed.append(each)
-    values = _value_nodes(members, pda, machine)
-    frame = Names(members.names, pda.arena).frame(values, members.required, described, listed)
-    return _opened(frame, style, pda)
-
-
-def _object(style: JsonStyle, pda: Nodes) -> Object:
-    described = describe_style(style, pda.dfa)
-    described.comma, described.colon = pda.node(style.comma), pda.node(style.colon)
-    described.closing = pda.node(end_of_object(style))
-    return described
-
-
-def _value_nodes(members: Declared, pda: Nodes, machine: Derivatives) -> list[int]:
-    return [pda.node(v) if machine.alive(v) else at.DEAD for v in members.values]
-
-
-def _opened(frame: int, style: JsonStyle, pda: Nodes) -> int:
-    opened = pda.arena.make(at.AFTER_BRACE, frame)
-    if style.opened is not EPSILON:
-        opened = pda.arena.make(at.SEQUENCE, pda.node(style.opened), opened)
-    return pda.arena.make(at.LITERAL, pda.arena.pool(b"{"), 1, opened)
 
 
 def describe_style(style: JsonStyle, dfa: LexerDfa) -> Object:
@@ -448,24 +401,21 @@ class MemberNodes:
 
     def __init__(
         self,
-        template: MembersTemplate,
+        reading: Dependent,
         number: int,
         pda: Nodes,
         machine: Derivatives,
-        spellable: int,
     ) -> None:
         self._number = number
         self._rests: list[Rest] = []
-        self._template, self._machine = template, machine
+        self._template, self._reading, self._machine = reading.template, reading, machine
         self._pda: Nodes = proxy(pda)  # it holds this object: avoids a cycle
-        self._readable = can_spell(template.names, spellable)
+        self._readable = can_spell(reading.names, pda.dfa.spellable)
         self._names: Names | None = None
 
     def node(self, rest: Rest) -> int:
-        template, pda, style = self._template, self._pda, self._template.style
-        if rest.place < 0 and (whole := self._independent_members()) is not None:
-            return whole
-        if not self._readable or not template.is_known(rest):
+        template, pda, style = self._template, self._pda, self._reading.style
+        if not self._readable or template.is_vague(rest):
             return pda.node(self._machine.unfold(Call(template, rest)))
         arena, member, end = pda.arena, self._member(rest), template.end(rest)
         if rest.place < 0:
@@ -474,16 +424,6 @@ class MemberNodes:
         if member != at.DEAD:
             member = arena.make(at.SEQUENCE, pda.node(style.comma), member)
         return arena.choice([pda.node(concat(style.closing, end)), member])
-
-    def _independent_members(self) -> int | None:
-        """Node of the whole object if its members are independent, else None."""
-        template, dfa = self._template, self._pda.dfa
-        found = template.alone() if self._readable else None
-        if found is None or not all(
-            can_be_class(keys, dfa, template.style.ordered) for keys, _ in found.classes
-        ):
-            return None
-        return describe_members(found, found.classes, template.style, self._pda, self._machine)
 
     def named(self, state: int, key: int) -> Expr:
         """Expression of what follows the closing quote of a name in a state."""
@@ -499,17 +439,17 @@ class MemberNodes:
         return self._pda.node(other) if self._machine.alive(other) else at.DEAD
 
     def _named(self, rest: Rest) -> int:
-        template, pda = self._template, self._pda
-        values = [at.DEAD] * len(template.names)
+        reading, pda = self._reading, self._pda
+        values = [at.DEAD] * len(reading.names)
         number = len(self._rests)
         self._rests.append(rest)
-        for key in template.names_of(rest, self._machine.living):
+        for key in reading.names_of(rest, self._machine.living):
             values[key] = pda.arena.make(at.NAMED, self._number, number, key)
         if values.count(at.DEAD) == len(values):
             return at.DEAD
         if self._names is None:
-            self._names = Names(template.names, pda.arena)
-        described = describe_style(template.style, pda.dfa)
+            self._names = Names(reading.names, pda.arena)
+        described = describe_style(reading.style, pda.dfa)
         described.bare = True
         frame = self._names.frame(values, [False] * len(values), described)
         return pda.arena.make(at.MEMBER, frame)

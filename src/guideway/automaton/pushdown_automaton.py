@@ -41,8 +41,8 @@ from guideway.automaton.token_mask_cache import (
 from guideway.automaton.token_tries import Row
 from guideway.context_free.lark.lowering import Place, Places, ReadLine
 from guideway.json_schema.lowering import lower_json_schema
-from guideway.json_schema.members import MembersTemplate
-from guideway.json_schema.objects import Rest
+from guideway.json_schema.members import Dependent
+from guideway.json_schema.objects import ObjectTemplate, Rest
 from guideway.json_schema.source import JsonSchema
 from guideway.json_schema.spelling import alternatives_in, words_of
 from guideway.json_schema.tree import TYPES
@@ -122,7 +122,7 @@ class PushdownAutomaton:
         self._known = seed.known.copy()
         self.states, self._entered = dict[int, Any](), list[int]()  # for states.py, by `marks.key`
         self.marks, self._captures = Marks(self.arena), list[tuple[Capture, bool]]()
-        self._members, self._listed = dict[MembersTemplate, MemberNodes](), list[MemberNodes]()
+        self._members, self._listed = dict[Dependent, MemberNodes](), list[MemberNodes]()
         self._capture_numbers = dict[tuple[object, ...], int]()
         self._automata, self._tables = dict[int, LalrNodes](), dict[Places, LalrNodes]()
         self._looks = expr.looks > 0
@@ -370,8 +370,9 @@ class PushdownAutomaton:
         template = expr.template
         if isinstance(template, Places) and isinstance(expr.argument, Place | ReadLine):
             return self._automaton_of(template).node(expr.argument)
-        if isinstance(template, MembersTemplate) and isinstance(expr.argument, Rest):
-            return self._members_of(template).node(expr.argument)
+        reading = template.reading if isinstance(template, ObjectTemplate) else None
+        if isinstance(reading, Dependent) and isinstance(expr.argument, Rest):
+            return self._members_of(reading).node(expr.argument)
         found = describe_whole(expr, self, self._machine)
         return self._entering(self._machine.unfold(expr)) if found is None else found
 
@@ -382,12 +383,11 @@ class PushdownAutomaton:
             self._automata[found.table] = found
         return found
 
-    def _members_of(self, template: MembersTemplate) -> MemberNodes:
-        found = self._members.get(template)
+    def _members_of(self, reading: Dependent) -> MemberNodes:
+        found = self._members.get(reading)
         if found is None:
-            spellable = self.dfa.spellable
-            found = MemberNodes(template, len(self._members), self, self._machine, spellable)
-            self._members[template] = found
+            found = MemberNodes(reading, len(self._members), self, self._machine)
+            self._members[reading] = found
             self._listed.append(found)
         return found
 

@@ -1,7 +1,7 @@
 """Classes of property names that no keyword distinguishes."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Final, TypeAlias, final
@@ -25,12 +25,12 @@ from guideway.json_schema.formulas import (
 from guideway.json_schema.satisfiability.parts import is_plain_pattern
 from guideway.json_schema.spelling import Spelling
 from guideway.language import regular
-from guideway.language.expr import ANYTHING, EPSILON, alt, both, complement
+from guideway.language.expr import ANYTHING, alt, both, complement
 from guideway.language.fuel import paying, spend
 from guideway.language.nodes import And, Expr, Not, Rule
 from guideway.language.regular import contains, parts_of
 from guideway.language.utf8 import TEXT
-from guideway.language.values import by_value
+from guideway.language.values import by_identity, by_value
 from guideway.regex.lowering import lower_search
 from guideway.regex.search import parsed, words_of_pattern
 from guideway.regex.tree import Pattern
@@ -80,9 +80,7 @@ def any_of_strings(parts: Iterable[Expr]) -> Expr:
 
 def plain_strings(strings: Expr) -> Expr | None:
     """The same strings in UTF-8, if they are those with one of some patterns."""
-    found = [_plain(part) for part in _parts.get(strings, (strings,))]
-    told = [part for part in found if part is not None]
-    return alt(*told) if len(told) == len(found) else None
+    return _all_or_none(map(_plain, _parts.get(strings, (strings,))))
 
 
 def words_with(strings: Expr) -> frozenset[str] | None:
@@ -184,16 +182,21 @@ class Unnamed:
 
 
 @final
-@by_value
-class Plain:
-    """An object as `objects.Members` describes it."""
+@by_identity
+class Members:
+    """Members of an object that say nothing of one another.
+
+    Attributes:
+        values: of each name; EMPTY if it may not come.
+        classes: disjoint sets of undeclared keys with their values; None for all other keys.
+        tame: True if no value can be refused, so that values may be made lazily.
+    """
 
     names: tuple[str, ...]
-    values: tuple[Formula, ...]
+    values: tuple[Expr, ...]
     required: tuple[bool, ...]
-    others: Formula
-    allowed: Expr | None
-    unnamed: Unnamed | None
+    classes: "tuple[tuple[Unnamed | None, Expr], ...]" = ()
+    tame: bool = False
 
 
 @final
@@ -246,56 +249,46 @@ class Keysets:
         """Return True if a key is in a class, as far as `languages` distinguish."""
         return all(self._is_in(name, keys) == (keys in part.inside) for keys in languages)
 
-    def plain(self, case: tuple[Atom, ...]) -> Plain | None:
-        """The case as a plain object; None if it counts, or other keys differ in their values."""
+    def members(
+        self, case: tuple[Atom, ...], value: Callable[[Formula], Expr], *, ordered: bool
+    ) -> Members | None:
+        """The members of a case; None if it counts, or has several classes of keys in order."""
         if not all(isinstance(atom, (Named, Required, Matching)) for atom in case):
             return None
-        ruled = _ruled(case) if len(_languages(case)) > _FEW else NO_RULES
+        languages = _languages(case)
+        ruled = _ruled(case) if len(languages) > _FEW else NO_RULES
         names, classes = self.names(case), self.classes(case, ruled)
         about = _by_name(case)
-        values = tuple(said_of(about[name.name], name) for name in names)
-        kept = [(part, said_of(about[None], part)) for part in classes]
-        kept = [(part, said) for part, said in kept if said is not FALSE]
-        if len({said for _, said in kept}) > 1:
+        kept: defaultdict[Formula, list[KeyClass]] = defaultdict(list)
+        for part in classes:
+            kept[said_of(about[None], part)].append(part)
+        unlimited = len(kept) == 1 and not ruled
+        kept.pop(FALSE, None)
+        if ordered and len(kept) > 1:
             return None
         required = {atom.name for atom in case if isinstance(atom, Required)}
-        limited = bool(kept) and (bool(ruled) or len(kept) < len(classes))
-        unnamed = self._unnamed([part for part, _ in kept], classes, ruled) if limited else None
-        return Plain(
+        return Members(
             tuple(str(name.name) for name in names),
-            values,
+            tuple(value(said_of(about[name.name], name)) for name in names),
             tuple(name.name in required for name in names),
-            kept[0][1] if kept else FALSE,
-            None if unnamed is None else alt(self._named_keys(names), unnamed.spelled),
-            unnamed,
+            tuple(
+                (None if unlimited else self._united(parts, classes, languages, ruled), value(said))
+                for said, parts in kept.items()
+            ),
         )
 
-    def _named_keys(self, names: list[KeyClass]) -> Expr:
-        return self._spelling.choose((str(name.name), EPSILON) for name in names)
-
-    def _unnamed(
-        self, kept: list[KeyClass], classes: list[KeyClass], ruled: Mapping[Expr, bool]
+    def _united(
+        self,
+        parts: list[KeyClass],
+        classes: list[KeyClass],
+        languages: list[Expr],
+        ruled: Mapping[Expr, bool],
     ) -> Unnamed:
-        if ruled:
-            return Unnamed(alt(*map(self.content, kept)), None)
-        if [part for part in classes if part.inside] == kept:  # all that match a pattern
-            listed = {keys: None for part in kept for keys in part.inside}
-            return Unnamed(alt(*listed), _united(map(plain_strings, listed)))
-        found = [self.unnamed(part, classes) for part in kept]
-        return Unnamed(alt(*(part.spelled for part in found)), _united(p.plain for p in found))
-
-    def unnamed(self, part: KeyClass, classes: Iterable[KeyClass]) -> Unnamed:
-        languages = {keys for one in classes for keys in one.inside}
-        known = map(plain_strings, languages if len(languages) <= _MOST_TOLD else ())
-        told = {
-            keys: plain for keys, plain in zip(languages, known, strict=False) if plain is not None
-        }
-        if len(told) < len(languages):
-            return Unnamed(self.content(part), None)
-        found = TEXT
-        for keys, plain in told.items():
-            found = both(found, plain if keys in part.inside else complement(plain))
-        return Unnamed(self.content(part), found)
+        if not ruled and [part for part in classes if part.inside] == parts:
+            listed = {keys: None for part in parts for keys in part.inside}  # with any pattern
+            return Unnamed(alt(*listed), _all_or_none(map(plain_strings, listed)))
+        spelled = alt(*map(self.content, parts))
+        return Unnamed(spelled, _all_or_none(_plain_class(part, languages) for part in parts))
 
     def spelled_out(self, case: tuple[Atom, ...]) -> tuple[Atom, ...]:
         """The case with patterns of few words replaced by names."""
@@ -411,7 +404,18 @@ def _named(atom: Atom, words: dict[Expr, frozenset[str]]) -> list[Atom]:
     return [Named(word, atom.value) for word in sorted(words[keys])] if keys in words else [atom]
 
 
-def _united(parts: "Iterable[Expr | None]") -> Expr | None:
+def _plain_class(part: KeyClass, languages: list[Expr]) -> Expr | None:
+    """The keys of a class in UTF-8, if known; names are not removed from them."""
+    found = TEXT
+    for keys in languages:
+        plain = plain_strings(keys) if len(languages) <= _MOST_TOLD else None
+        if plain is None:
+            return None
+        found = both(found, plain if keys in part.inside else complement(plain))
+    return found
+
+
+def _all_or_none(parts: "Iterable[Expr | None]") -> Expr | None:
     listed = list(parts)
     told = [part for part in listed if part is not None]
     return alt(*told) if len(told) == len(listed) else None
@@ -449,70 +453,3 @@ def _content(inside: tuple[Expr, ...], outside: tuple[Expr, ...]) -> Expr:
 
 def _both(first: Expr, second: Expr) -> Expr:
     return second if first is ANYTHING else both(first, second)
-
-
-@final
-class KeyTrie:
-    """A prefix tree of distinct names; node 0 is the root.
-
-    >>> trie = KeyTrie(["b", "a", "ab"])
-    >>> trie.children(0, trie.among([0, 2]))
-    [('a', 1), ('b', 3)]
-    """
-
-    def __init__(self, names: Sequence[str]) -> None:
-        self._order = sorted(range(len(names)), key=names.__getitem__)
-        self._rank = {index: rank for rank, index in enumerate(self._order)}
-        self._children: list[dict[str, int]] = [{}]
-        self._first: list[int] = [0]
-        self._stop: list[int] = [len(names)]
-        self._depth: list[int] = [0]
-        self._ends: dict[int, int] = {}
-        for rank, index in enumerate(self._order):
-            node = 0
-            for character in names[index]:
-                node = self._step(node, character, rank)
-            self._ends[node] = index
-
-    def _step(self, node: int, character: str, rank: int) -> int:
-        child = self._children[node].setdefault(character, len(self._children))
-        if child == len(self._children):
-            self._children.append({})
-            self._first.append(rank)
-            self._stop.append(rank)
-            self._depth.append(self._depth[node] + 1)
-        self._stop[child] = rank + 1
-        return child
-
-    def depth(self, node: int) -> int:
-        """How many characters lead to `node`."""
-        return self._depth[node]
-
-    def among(self, indices: Iterable[int]) -> int:
-        """These keys as a bit set, for the other methods."""
-        return sum(1 << self._rank[index] for index in indices)
-
-    def children(self, node: int, keys: int) -> list[tuple[str, int]]:
-        """The characters, with their nodes, that lead on from `node` to one of `keys`."""
-        return [
-            (character, child)
-            for character, child in self._children[node].items()
-            if self._below(child, keys)
-        ]
-
-    def key(self, node: int, keys: int) -> int | None:
-        """The index of the key that ends at `node`, if it is one of `keys`."""
-        index = self._ends.get(node)
-        return index if index is not None and keys >> self._rank[index] & 1 else None
-
-    def below(self, node: int, keys: int) -> Iterator[int]:
-        """The indices of those of `keys` that begin as `node` does."""
-        rank, rest = self._first[node], self._below(node, keys)
-        while rest:
-            if rest & 1:
-                yield self._order[rank]
-            rank, rest = rank + 1, rest >> 1
-
-    def _below(self, node: int, keys: int) -> int:
-        first, stop = self._first[node], self._stop[node]
-        return keys >> first & ((1 << (stop - first)) - 1)

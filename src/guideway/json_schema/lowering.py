@@ -36,10 +36,10 @@ from guideway.json_schema.formulas import (
     is_constant,
     leaf,
 )
-from guideway.json_schema.key_classes import Keysets, lowers, said_of
+from guideway.json_schema.key_classes import Keysets, Members, lowers, said_of
 from guideway.json_schema.meaning import ConstantSplit, Meaning
-from guideway.json_schema.members import MembersTemplate
-from guideway.json_schema.objects import Members, json_object
+from guideway.json_schema.members import Dependent
+from guideway.json_schema.objects import json_object
 from guideway.json_schema.parser import LooseParts, parse_json_schema
 from guideway.json_schema.resources import JSON_TEXT, Draft
 from guideway.json_schema.satisfiability.lazy_parts import find_lazy_parts
@@ -225,9 +225,7 @@ class LazyLowering:
             tuple(named),
             tuple(self.value(part) for part in named.values()),
             tuple(name in required for name in named),
-            self.value(additional),
-            None,
-            self._style.ordered,
+            ((None, self.value(additional)),),
             id(raw) not in self._schema.eager,
         )
         only = raw.get("type") == "object"
@@ -277,7 +275,7 @@ def _arrays(style: JsonStyle) -> Expr:
 
 
 def _objects(style: JsonStyle) -> Expr:
-    return json_object(Members((), (), (), anything(style), None, style.ordered), style)
+    return json_object(Members((), (), (), ((None, anything(style)),)), style)
 
 
 _BRANCHED: Final = frozenset(("anyOf", "oneOf", "not", "if"))
@@ -498,7 +496,7 @@ class Lowering:
         judge = self.meaning.outlines
         if kind == "array":
             return ItemsTemplate(said, self.value, self._style, judge).start()
-        return MembersTemplate(said, self.value, self._style, self.keysets, judge).start()
+        return Dependent(said, self.value, self._style, self.keysets, judge).start()
 
     def _array(self, case: Case) -> Expr:
         if not all(isinstance(atom, Item | Items | Longer | Shorter) for atom in case):
@@ -516,18 +514,9 @@ class Lowering:
     def _object(self, case: Case) -> Expr:
         if not self._style.ordered:
             case = self.keysets.spelled_out(case)
-        plain = self.keysets.plain(case)
-        if plain is None:
+        members = self.keysets.members(case, self.value, ordered=self._style.ordered)
+        if members is None:
             return self._general("object", all_of(*map(leaf, case)))
-        members = Members(
-            plain.names,
-            tuple(self.value(value) for value in plain.values),
-            plain.required,
-            self.value(plain.others),
-            plain.allowed,
-            self._style.ordered,
-            unnamed=plain.unnamed,
-        )
         return json_object(members, self._style)
 
 

@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import replace
 from functools import cached_property
-from typing import Final, TypeAlias, TypeVar, cast, final
+from typing import Final, Protocol, TypeAlias, TypeVar, cast, final
 from weakref import WeakKeyDictionary
 
 from guideway.json_schema.discriminators import Unlike
@@ -26,10 +27,11 @@ from guideway.json_schema.formulas import (
     leaf,
     members_of,
 )
-from guideway.json_schema.key_classes import KeyClass, Keysets, KeyTrie, Unnamed
+from guideway.json_schema.key_classes import KeyClass, Keysets, Members
 from guideway.json_schema.spelling import QUOTE, JsonStyle, Spelling, words_of
 from guideway.language.expr import (
     ALL_BYTES,
+    ANYTHING,
     EMPTY,
     EPSILON,
     UNSURE,
@@ -44,7 +46,7 @@ from guideway.language.expr import (
 from guideway.language.fuel import spend
 from guideway.language.nodes import Alt, Call, Concat, Expr, Least, Look, Rule
 from guideway.language.regular import SOMETHING, derivative, soon_endless, surely_open
-from guideway.language.values import by_identity, by_value
+from guideway.language.values import by_value
 
 Key = TypeVar("Key")
 Made = TypeVar("Made")
@@ -109,39 +111,31 @@ def writes(least: Least) -> Callable[[str], bool]:
 
 
 Extras: TypeAlias = "frozenset[str | None]"
-Argument: TypeAlias = "tuple[int, Extras, int]"
 UNKNOWN = None
-BEHIND = -1
-START: Argument = (-1, frozenset(), BEHIND)
-_REMEMBERED = 1024
+_NONE: Extras = frozenset()
+_REMEMBERED = 4096
 
 
 @final
-@by_identity
-class Members:
-    """Possible members of an object.
+@by_value
+class Rest:
+    """State after a value: used names (`place`, -1 at the start), used extra keys, formula left."""
 
-    Attributes:
-        others: the value of every undeclared key, EMPTY if there may be none.
-        allowed: any key between its quotes, names included; None for all strings.
-        ordered: True if declared keys come in order, and undeclared ones after them.
-        tame: True if no value can be refused, so that values may be made lazily.
-        unnamed: undeclared keys, maybe with names among them; None if not known.
-    """
-
-    names: tuple[str, ...]
-    values: tuple[Expr, ...]
-    required: tuple[bool, ...]
-    others: Expr
-    allowed: Expr | None
-    ordered: bool
-    tame: bool = False
-    unnamed: "Unnamed | None" = None
+    place: int
+    extras: Extras
+    said: Formula
 
 
-def json_object(members: Members, style: JsonStyle, *, inhabited: bool = False) -> Expr:
-    """The objects with such members; `inhabited` if there surely are some."""
-    return call(ObjectTemplate(members, style), START, inhabited=inhabited)
+@final
+@by_value
+class Member:
+    """State after a key, numbered from 0: names, then classes."""
+
+    rest: Rest
+    key: int
+
+
+START = Rest(-1, _NONE, TRUE)  # of independent members
 
 
 def read_key(captured: bytes) -> str:
@@ -150,229 +144,319 @@ def read_key(captured: bytes) -> str:
 
 
 @final
+@by_value
+class Places:
+    """Used names as a number: bits, or in declared order the number of the first one left."""
+
+    count: int
+    ordered: bool
+
+    def free(self, place: int) -> list[int]:
+        """The names that may still come."""
+        place = max(place, 0)
+        if self.ordered:
+            return list(range(place, self.count))
+        return [key for key in range(self.count) if not place >> key & 1]
+
+    def behind(self, place: int, key: int) -> int:
+        """The place after a member; undeclared keys come after all names in declared order."""
+        place = max(place, 0)
+        if self.ordered:
+            return min(key + 1, self.count)
+        return place | 1 << key if key < self.count else place
+
+
+class Reading(Protocol):
+    """The members of one kind of object; keys are declared names, then classes of other keys.
+
+    Attributes:
+        dependent: True if the keys that came decide which members may come.
+    """
+
+    style: JsonStyle
+    names: tuple[str, ...]
+    dependent: bool
+
+    @property
+    def texts(self) -> "KeyTexts":
+        """The keys."""
+        ...
+
+    def coming(self, rest: Rest) -> list[int]:
+        """Names that may come next."""
+        ...
+
+    def others(self, rest: Rest) -> list[int]:
+        """Classes of which a key may come next."""
+        ...
+
+    def after(self, rest: Rest, key: int) -> list[tuple[Expr, Rest]]:
+        """The values of a member of a key, with the rests after it."""
+        ...
+
+    def may_close(self, rest: Rest) -> bool:
+        """Return True if the object may end here."""
+        ...
+
+    def depends(self, key: int) -> bool:
+        """Return True if it matters which key of a class came."""
+        ...
+
+    def lives(self, rest: Rest, look: Look) -> bool | None:
+        """Return True if the rest can be completed; None if `look` does not know yet."""
+        ...
+
+    def lives_behind_key(self, rest: Rest, key: int, look: Look) -> bool | None:
+        """`lives` after a key was read."""
+        ...
+
+    def parts(self) -> Iterable[Expr]:
+        """Values that may be refused."""
+        ...
+
+    def least(self, rest: Rest, least: Least) -> list[bytes] | None:
+        """The shortest members that complete a rest, in order; None if none do."""
+        ...
+
+    def least_behind_key(self, rest: Rest, key: int, least: Least) -> bytes | None:
+        """The shortest value of a key together with the shortest rest."""
+        ...
+
+    def least_begun(self, member: Member, least: Least, read: bytes) -> bytes | None:
+        """As `Template.least_begun`."""
+        ...
+
+
+@final
 class ObjectTemplate:
     """Unfolds the rest of an object, given its keys so far."""
 
-    def __init__(self, members: Members, style: JsonStyle) -> None:
-        self.members, self.style, self._count = members, style, len(members.names)
-        self._unfolded = Recalled[tuple[Hashable, int], Expr](_REMEMBERED)
-        self._lacking = Recalled[int, tuple[int, ...]](_REMEMBERED)
-        self._next = Recalled[int, int](_REMEMBERED)
-
-    @cached_property
-    def _trie(self) -> KeyTrie:
-        return KeyTrie(self.members.names)
-
-    @cached_property
-    def _bodies(self) -> tuple[Expr, ...]:
-        between = concat(QUOTE, self.style.colon)
-        return tuple(concat(between, value) for value in self.members.values)
-
-    @cached_property
-    def _words(self) -> tuple[Expr, ...]:
-        keys = map(self.style.spelling.text, self.members.names)
-        return tuple(concat(QUOTE, key, body) for key, body in zip(keys, self._bodies, strict=True))
-
-    @cached_property
-    def _other_body(self) -> Expr:
-        return concat(self.style.colon, self.members.others)
+    def __init__(self, reading: Reading) -> None:
+        self.reading, self._classes = reading, len(reading.names)
+        self._unfolded = Recalled[Rest | Member, Expr](_REMEMBERED)
 
     def unfold(self, argument: Hashable, look: Look) -> Expr:
-        key = argument, look.spellable
-        found = self._unfolded.get(key)
-        return self._unfolded.keep(key, self._unfold(*key)) if found is None else found
+        read = cast("Rest | Member", argument)
+        found = self._unfolded.get(read)
+        if found is None:
+            found = self._unfold(read, look)
+            if self.remembers(read):  # else it depends on `look`
+                self._unfolded.keep(read, found)
+        return found
 
     def resume(self, argument: Hashable, captured: bytes | None) -> Expr:
-        position, extras, _ = cast("Argument", argument)
-        key: str | None = UNKNOWN if captured is None else read_key(captured)
-        return self._resumed(position, extras | {key})
+        member = cast("Member", argument)
+        return self._behind_key(_known(member, captured), member.key)
 
     def resume_any(self, argument: Hashable) -> Expr:
-        position, extras, _ = cast("Argument", argument)
-        return self._resumed(position, extras)
+        member = cast("Member", argument)
+        return self._behind_key(member.rest, member.key)
 
     def remembers(self, argument: Hashable) -> bool:
-        return UNKNOWN not in cast("Argument", argument)[1]
+        read = cast("Rest | Member", argument)
+        return UNKNOWN not in (read.rest if isinstance(read, Member) else read).extras
 
     def depends(self, argument: Hashable) -> bool:
-        del argument
-        return False
-
-    def _resumed(self, position: int, extras: Extras) -> Expr:
-        behind = (self._behind_other(position), extras, BEHIND)
-        return concat(self._other_body, call(self, behind))
+        reading = self.reading
+        if isinstance(argument, Member):
+            return reading.depends(argument.key)
+        return any(map(reading.depends, reading.texts.classes))
 
     def lives(self, argument: Hashable, look: Look) -> bool | None:
-        position, _, node = cast("Argument", argument)
-        spelled = among(look.spellable)
-        parts = self.members.values if look.spellable == ALL_BYTES else self._words
-        for index in self._missing(position):
-            found = look(parts[index])
-            if not found:
-                return found
-        if node == BEHIND:
-            return self._fits(position, spelled)
-        below = (
-            parts[index]
-            for index in self._trie.below(node, self._coming(position))
-            if self._fits(position, spelled, index)
-        )
-        return next((found for part in below if (found := look(part)) is not False), False)
+        if isinstance(argument, Member):
+            return self.reading.lives_behind_key(argument.rest, argument.key, look)
+        return self.reading.lives(cast("Rest", argument), look)
 
     def lives_after(
         self, argument: Hashable, look: Look, captured: Callable[[], bytes | None]
     ) -> bool | None:
-        position, extras, _ = cast("Argument", argument)
-        behind = (self._behind_other(position), extras, BEHIND)
-        value = self.members.others if look.spellable == ALL_BYTES else self._other_body
-        return look(value) and self.lives(behind, look)
+        member, reading = cast("Member", argument), self.reading
+        rest, key = member.rest, member.key
+        if reading.depends(key) and not reading.texts.endless(key, look.spellable):
+            rest = _known(member, captured())
+        return reading.lives_behind_key(rest, key, look)
 
-    def parts(self, argument: Hashable) -> tuple[Expr, ...]:
-        return () if self.members.tame else (*self.members.values, self.members.others)
+    def parts(self, argument: Hashable) -> Iterable[Expr]:
+        del argument
+        return self.reading.parts()
 
     def least(self, argument: Hashable, least: Least) -> bytes | None:
-        """The shortest rest, inside a key from its beginning."""
-        position, _, node = cast("Argument", argument)
-        missing = self._missing(position)
-        words = {index: least(self._words[index]) for index in missing}
-        if node != BEHIND:
-            return self._least_in_key(position, node, words, least)
-        listed = self._joined_members(words)
-        if listed is None or not self._fits(position, writes(least)):
+        if isinstance(argument, Member):
+            return self.reading.least_behind_key(argument.rest, argument.key, least)
+        rest = cast("Rest", argument)
+        words = self.reading.least(rest, least)
+        if words is None:
             return None
-        return b"{" + listed[1:] + b"}" if position < 0 else listed + b"}"
+        listed = b"".join(b"," + word for word in words)
+        return b"{" + listed[1:] + b"}" if rest.place < 0 else listed + b"}"
 
     def least_after(
         self, argument: Hashable, least: Least, captured: bytes | None = None
     ) -> bytes | None:
-        position, extras, _ = cast("Argument", argument)
-        value = least(self._other_body)
-        rest = self.least((self._behind_other(position), extras, BEHIND), least)
-        return None if value is None or rest is None else value + rest
+        member = cast("Member", argument)
+        return self.reading.least_behind_key(_known(member, captured), member.key, least)
 
     def least_begun(self, argument: Hashable, least: Least, read: bytes) -> bytes | None:
-        del argument, least, read
-        return None
+        member, reading = cast("Member", argument), self.reading
+        return reading.least_begun(member, least, read) if reading.depends(member.key) else None
 
-    def _least_in_key(
-        self, position: int, node: int, missing: dict[int, bytes | None], least: Least
-    ) -> bytes | None:
-        """The shortest rest inside a key; a required key costs nothing extra."""
-        best: tuple[int, bytes, int] | None = None
-        for index in self._trie.below(node, self._coming(position)):
-            word = least(self._words[index])
-            if word is not None and self._fits(position, writes(least), index):
-                added = -1 if index in missing else len(word)
-                best = min(best or (added, word, index), (added, word, index))
-        if best is None:
-            return None
-        _, word, index = best
-        begun = least(self._begun(index, node))
-        listed = self._joined_members(
-            {other: word for other, word in missing.items() if other != index}
-        )
-        return None if begun is None or listed is None else word[len(begun) :] + listed + b"}"
+    def is_vague(self, rest: Rest) -> bool:
+        """Return True if it is unknown which keys may come."""
+        return UNKNOWN in rest.extras and self.reading.texts.limited
 
-    def _begun(self, index: int, node: int) -> Expr:
-        name = self.members.names[index][: self._trie.depth(node)]
-        return concat(QUOTE, self.style.spelling.text(name))
+    def end(self, rest: Rest) -> Expr:
+        """The closing brace, if it may come."""
+        return literal("}") if self.reading.may_close(rest) else EMPTY
 
-    def _joined_members(self, words: dict[int, bytes | None]) -> bytes | None:
-        known = [word for word in words.values() if word is not None]
-        if len(known) < len(words):
-            return None
-        if not self.members.ordered:
-            known.sort()
-        return b"".join(b"," + word for word in known)
+    def other(self, rest: Rest) -> Expr:
+        """An undeclared key without its opening quote, its value, and the rest."""
+        return alt(*(self._other(rest, key) for key in self.reading.others(rest)))
 
-    def _unfold(self, argument: Hashable, spellable: int) -> Expr:
-        position, extras, node = cast("Argument", argument)
-        if node != BEHIND:
-            return self._rest_of_key(position, extras, node)
-        close = EMPTY if self._missing(position) else literal("}")
-        member = concat(QUOTE, self._member(max(position, 0), extras, spellable))
-        style = self.style
-        if position < 0:
+    def _other(self, rest: Rest, key: int) -> Expr:
+        content = self.reading.texts.unused(key, rest.extras)
+        if UNKNOWN in rest.extras:
+            return concat(content, QUOTE, UNSURE)
+        return capture(concat(content, QUOTE), b"", self, Member(rest, key))
+
+    def _unfold(self, argument: Rest | Member, look: Look) -> Expr:
+        if isinstance(argument, Member):
+            return self._behind_key(argument.rest, argument.key)
+        style, close = self.reading.style, self.end(argument)
+        member = concat(QUOTE, self._member(argument, look))
+        if argument.place < 0:
             return concat(literal("{"), style.opened, alt(close, member))
         return alt(concat(style.comma, member), concat(style.closing, close))
 
-    def _member(self, position: int, extras: Extras, spellable: int) -> Expr:
-        coming = self._coming(position)
-        waiting = self.members.ordered and bool(self._missing(position))
-        undeclared = EMPTY if waiting else self._other(position, extras, spellable)
-        return alt(call(self, (position, extras, 0)) if coming else EMPTY, undeclared)
+    def _member(self, rest: Rest, look: Look) -> Expr:
+        reading, vague = self.reading, self.is_vague(rest)
+        other = self._vaguely(rest, look) if vague else self.other(rest)
+        if vague and reading.dependent:
+            return other
+        declared = [
+            (reading.names[key], concat(QUOTE, call(self, Member(rest, key))))
+            for key in reading.coming(rest)  # whether one can be completed is asked later
+        ]
+        return alt(reading.style.spelling.choose(declared), other)
 
-    def _rest_of_key(self, position: int, extras: Extras, node: int) -> Expr:
-        coming, spelling = self._coming(position), self.style.spelling
-        index = self._trie.key(node, coming)
-        end = EMPTY if index is None else self._after_key(index, position, extras)
-        longer = (
-            concat(spelling.text(character), call(self, (position, extras, child)))
-            for character, child in self._trie.children(node, coming)
+    def _vaguely(self, rest: Rest, look: Look) -> Expr:
+        """Some undeclared key: sure only if keys never run out."""
+        reading = self.reading
+        sure = any(
+            reading.texts.endless(key, look.spellable)
+            and reading.lives_behind_key(rest, key, look) is True
+            for key in reading.others(rest)
         )
-        return alt(end, *longer)
+        return SOMETHING if sure else UNSURE
 
-    def _after_key(self, index: int, position: int, extras: Extras) -> Expr:
-        behind = index + 1 if self.members.ordered else position | 1 << index
-        return concat(self._bodies[index], call(self, (behind, extras, BEHIND)))
+    def _behind_key(self, rest: Rest, key: int) -> Expr:
+        options = (concat(value, call(self, left)) for value, left in self.reading.after(rest, key))
+        return concat(self.reading.style.colon, alt(*options))
 
-    def _other(self, position: int, extras: Extras, spellable: int) -> Expr:
-        if self.members.others is EMPTY:
-            return EMPTY
-        keys, used = self._other_key, [(key, EPSILON) for key in extras if key is not None]
-        if used:
-            keys = both(keys, complement(self.style.spelling.choose(used)))
-        if UNKNOWN not in extras:
-            return capture(concat(keys, QUOTE), b"", self, (position, extras, BEHIND))
-        # Every prefix of a key continues to some unused key, unless names are limited.
-        if self.members.allowed is None:
-            return concat(keys, QUOTE, UNSURE)
-        return SOMETHING if soon_endless(self._other_key, spellable) else UNSURE
 
-    @cached_property
-    def _other_key(self) -> Expr:
-        allowed, spelling = self.members.allowed, self.style.spelling
-        declared = spelling.choose((name, EPSILON) for name in self.members.names)
-        keys = spelling.content if allowed is None else allowed
-        return keys if declared is EMPTY else both(keys, complement(declared))
+def _known(member: Member, captured: bytes | None) -> Rest:
+    key: str | None = UNKNOWN if captured is None else read_key(captured)
+    return replace(member.rest, extras=member.rest.extras | {key})
 
-    def _behind_other(self, position: int) -> int:
-        return self._count if self.members.ordered else max(position, 0)
 
-    def _missing(self, position: int) -> tuple[int, ...]:
-        found = self._lacking.get(position)
-        if found is None:
-            found = self._lacking.keep(position, tuple(self._unused(position, self._required)))
-        return found
+def json_object(members: Members, style: JsonStyle, *, inhabited: bool = False) -> Expr:
+    """The objects with such members; `inhabited` if there surely are some."""
+    return call(ObjectTemplate(Independent(members, style)), START, inhabited=inhabited)
 
-    @cached_property
-    def _required(self) -> list[int]:
-        return [index for index, needed in enumerate(self.members.required) if needed]
 
-    def _coming(self, position: int) -> int:
-        """Declared keys that may come next; in order, none after a missing required one."""
-        found = self._next.get(position)
-        return self._next.keep(position, self._find_coming(position)) if found is None else found
+@final
+class Independent:
+    """A `Reading` of members that say nothing of one another."""
 
-    def _find_coming(self, position: int) -> int:
-        unused = self._unused(position, range(self._count))
-        missing = self._missing(position)
-        if self.members.ordered and missing:
-            unused = [index for index in unused if index <= missing[0]]
-        return self._trie.among(unused)
+    dependent = False
 
-    def _fits(
-        self, position: int, spelled: Callable[[str], bool], begun: int | None = None
-    ) -> bool:
+    def __init__(self, members: Members, style: JsonStyle) -> None:
+        self.members, self.style, self.names = members, style, members.names
+        self._places = Places(len(members.names), style.ordered)
+        self.values = (*members.values, *(value for _, value in members.classes))
+        self._texts: KeyTexts | None = None
+        self._needed = [key for key, needed in enumerate(members.required) if needed]
+
+    @property
+    def texts(self) -> "KeyTexts":
+        if self._texts is None:
+            keys = [KeyClass(name, ANYTHING, frozenset()) for name in self.names]
+            for allowed, _ in self.members.classes:
+                languages = frozenset(() if allowed is None else (allowed.spelled,))
+                keys.append(KeyClass(None, next(iter(languages), ANYTHING), languages))
+            self._texts = KeyTexts(keys, Keysets(self.style.spelling), self.style.spelling)
+        return self._texts
+
+    def coming(self, rest: Rest) -> list[int]:
+        """Names that may come next; in order, none after a missing required one."""
+        free, missing = self._places.free(rest.place), self._missing(rest.place)
+        if self.style.ordered and missing:
+            free = [key for key in free if key <= missing[0]]
+        return [key for key in free if self.values[key] is not EMPTY]
+
+    def others(self, rest: Rest) -> list[int]:
+        if self.style.ordered and self._missing(rest.place):
+            return []
+        return [key for key in self.texts.classes if self.values[key] is not EMPTY]
+
+    def after(self, rest: Rest, key: int) -> list[tuple[Expr, Rest]]:
+        return [(self.values[key], self._behind(rest, key))]
+
+    def may_close(self, rest: Rest) -> bool:
+        return not self._missing(rest.place)
+
+    def depends(self, key: int) -> bool:
+        del key
+        return False
+
+    def lives(self, rest: Rest, look: Look) -> bool | None:
+        for key in self._missing(rest.place):
+            found = self._lives(key, look)
+            if not found:
+                return found
+        return self._fits(rest.place, among(look.spellable))
+
+    def lives_behind_key(self, rest: Rest, key: int, look: Look) -> bool | None:
+        return self._lives(key, look) and self.lives(self._behind(rest, key), look)
+
+    def parts(self) -> Iterable[Expr]:
+        return () if self.members.tame else self.values
+
+    def least(self, rest: Rest, least: Least) -> list[bytes] | None:
+        words = list[bytes]()
+        for key in self._missing(rest.place):
+            word = least(self.texts.member(key, self.style.colon, self.values[key]))
+            if word is None:
+                return None
+            words.append(word)
+        if not self._fits(rest.place, writes(least)):
+            return None
+        return words if self.style.ordered else sorted(words)
+
+    def least_behind_key(self, rest: Rest, key: int, least: Least) -> bytes | None:
+        value = least(concat(self.style.colon, self.values[key]))
+        words = self.least(self._behind(rest, key), least)
+        return None if value is None or words is None else b",".join((value, *words)) + b"}"
+
+    def least_begun(self, member: Member, least: Least, read: bytes) -> bytes | None:
+        del member, least, read
+        return None
+
+    def _behind(self, rest: Rest, key: int) -> Rest:
+        return Rest(self._places.behind(rest.place, key), rest.extras, rest.said)
+
+    def _lives(self, key: int, look: Look) -> bool | None:
+        return self.texts.lives(key, self.style.colon, self.values[key], look)
+
+    def _missing(self, place: int) -> list[int]:
+        place = max(place, 0)
+        if self.style.ordered:
+            return [key for key in self._needed if key >= place]
+        return [key for key in self._needed if not place >> key & 1]
+
+    def _fits(self, place: int, spelled: Callable[[str], bool]) -> bool:
         """Return True if the vocabulary has marks for the missing members."""
-        left = room(position, "{}", spelled)
-        return left is None or len({*self._missing(position)} - {begun}) <= left
-
-    def _unused(self, position: int, names: Iterable[int]) -> list[int]:
-        position = max(position, 0)
-        if self.members.ordered:
-            return [index for index in names if index >= position]
-        return [index for index in names if not position >> index & 1]
+        left = room(place, "{}", spelled)
+        return left is None or len(self._missing(place)) <= left
 
 
 _ONES: Final = 32  # digits until they have to come again
@@ -403,13 +487,12 @@ def is_open_string(value: Expr) -> bool:
 def is_endless_object(value: Expr) -> bool:
     """Whether these are objects, infinitely many if any."""
     call = value_of(value)
-    if not isinstance(call, Call) or not isinstance(call.template, ObjectTemplate):
+    if not isinstance(call, Call) or call.argument != START:
         return False
-    members = call.template.members
-    if call.argument != START or members.allowed is not None:
+    reading = call.template.reading if isinstance(call.template, ObjectTemplate) else None
+    if not isinstance(reading, Independent) or reading.texts.limited:
         return False
-    parts = (*members.values, members.others)
-    return any(is_open_string(option) for part in parts for option in options_in(part))
+    return any(is_open_string(option) for part in reading.values for option in options_in(part))
 
 
 def endless_options(value: Expr) -> list[Expr]:
@@ -451,10 +534,16 @@ _KEY = 8  # fuel of one look at a key, 5 µs
 
 @final
 class KeyTexts:
-    """The keys of one kind of object without quotes, by number: names, then classes."""
+    """The keys of one kind of object without quotes, by number: `count` names, then `classes`.
+
+    `limited`: True if no class has all other keys.
+    """
 
     def __init__(self, keys: Sequence[KeyClass], keysets: Keysets, spelling: Spelling) -> None:
         self._keys, self._keysets, self._spelling = keys, keysets, spelling
+        self.count = sum(key.name is not None for key in keys)
+        self.classes = range(self.count, len(keys))
+        self.limited = any(keys[key].content is not ANYTHING for key in self.classes)
         self._contents: dict[int, Expr] = {}  # on demand
         self._languages = frozenset[Expr]().union(*(key.inside for key in keys))
         self._members: dict[tuple[int, Expr], Expr] = {}
@@ -497,6 +586,13 @@ class KeyTexts:
             self._members[(key, value)] = found
         return found
 
+    def lives(self, key: int, colon: Expr, value: Expr, look: Look) -> bool | None:
+        """Return True if a member exists; None if `look` does not know yet."""
+        found = look(value)
+        if found and look.spellable != ALL_BYTES:
+            return look(concat(QUOTE, self[key], QUOTE, colon))
+        return found
+
     def endless(self, key: int, spellable: int) -> bool:
         """Return True if keys of a class surely never run out."""
         found = self._endless.get((key, spellable))
@@ -504,29 +600,6 @@ class KeyTexts:
             found = soon_endless(self[key], spellable)
             self._endless[(key, spellable)] = found
         return found
-
-
-@final
-@by_value
-class Rest:
-    """State after a value: used names (`place`, -1 at the start), used extra keys, formula left."""
-
-    place: int
-    extras: Extras
-    said: Formula
-
-
-@final
-@by_value
-class Member:
-    """State after a key, numbered from 0: names, then classes."""
-
-    rest: Rest
-    key: int
-
-    @property
-    def extras(self) -> Extras:
-        return self.rest.extras
 
 
 def holds_at_end(atom: Atom) -> bool:

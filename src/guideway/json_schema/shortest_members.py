@@ -33,10 +33,9 @@ from guideway.json_schema.formulas import (
     leaf,
     members_of,
 )
-from guideway.json_schema.key_classes import KeyClass, Keysets, Unnamed, said_by_cases
+from guideway.json_schema.key_classes import KeyClass
 from guideway.json_schema.objects import Extras
 from guideway.language.fuel import paying, spend
-from guideway.language.nodes import Expr
 from guideway.language.values import by_value
 
 _KEPT: Final = 16  # ways of one kind of object, most recently used first
@@ -752,48 +751,3 @@ def _lives_search(ways: Ways, said: Formula, extras: Extras, members: Needed) ->
                 given=MOST_LOOKED_AT,
             )
     return False
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Alone:
-    """Independent members: names with values and presence, then classes of other keys."""
-
-    names: tuple[str, ...]
-    values: tuple[Expr, ...]
-    required: tuple[bool, ...]
-    classes: tuple[tuple[Unnamed, Expr], ...]
-
-
-def told_alone(
-    said: Formula,
-    keys: Sequence[KeyClass],
-    keysets: Keysets,
-    value: Callable[[Formula], Expr],
-) -> Alone | None:
-    """The independent members of an object with this formula, else None."""
-    case = _atoms_of(said)
-    if case is None:
-        return None
-    names = [key for key in keys if key.name is not None]
-    classes = keys[len(names) :]
-    about, required = said_by_cases(keys), {a.name for a in case if isinstance(a, Required)}
-    return Alone(
-        tuple(str(key.name) for key in names),
-        tuple(value(about(case, number)) for number in range(len(names))),
-        tuple(key.name in required for key in names),
-        tuple(
-            (keysets.unnamed(part, classes), value(about(case, number)))
-            for number, part in enumerate(classes, len(names))
-        ),
-    )
-
-
-def _atoms_of(said: Formula) -> tuple[Atom, ...] | None:
-    """The atoms of a conjunction, if each concerns members of one kind, else None."""
-    found = list[Atom]()
-    for part in said.parts if isinstance(said, Every) else (said,):
-        if not (isinstance(part, Leaf) and isinstance(part.atom, (Named, Required, Matching))):
-            return None
-        found.append(part.atom)
-    return tuple(found)
