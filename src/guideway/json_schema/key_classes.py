@@ -189,14 +189,14 @@ class Members:
     Attributes:
         values: of each name; EMPTY if it may not come.
         classes: disjoint sets of undeclared keys with their values; None for all other keys.
-        tame: True if no value can be refused, so that values may be made lazily.
+        lazy: True if no value can be refused, so that values may be made lazily.
     """
 
     names: tuple[str, ...]
     values: tuple[Expr, ...]
     required: tuple[bool, ...]
     classes: "tuple[tuple[Unnamed | None, Expr], ...]" = ()
-    tame: bool = False
+    lazy: bool = False
 
 
 @final

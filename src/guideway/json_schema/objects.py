@@ -419,7 +419,7 @@ class Independent:
         return self._lives(key, look) and self.lives(self._behind(rest, key), look)
 
     def parts(self) -> Iterable[Expr]:
-        return () if self.members.tame else self.values
+        return () if self.members.lazy else self.values
 
     def least(self, rest: Rest, least: Least) -> list[bytes] | None:
         words = list[bytes]()
