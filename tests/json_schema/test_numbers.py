@@ -24,10 +24,8 @@ from guideway.json_schema.numbers import (
     all_but,
     doubles,
     exactly,
-    implies,
     lower_numbers,
     lower_other_numbers,
-    merged,
     multiples,
     number_range,
     one_of,
@@ -497,49 +495,6 @@ def test_nothing_is_nothing_whatever_its_exponent():
 # Number keywords together.
 
 KEYWORDS_BYTES = [bytes([byte]) for byte in range(256)]
-KEYWORDS_FACTORS = [Decimal(text) for text in ("0.5", "1", "1.5", "2", "3", "4", "6")]
-VALUES = [Decimal(count) / 4 for count in range(-48, 49)]
-
-
-def drawn(dice: random.Random) -> Numbers:
-    low, high = dice.choice(VALUES), dice.choice(VALUES)
-    return merged(
-        [
-            Numbers(
-                frozenset(dice.sample(VALUES, 3)) if dice.random() < 0.1 else None,
-                dice.random() < 0.4,
-                dice.random() < 0.1,
-                (Bound(low, dice.random() < 0.5),) if dice.random() < 0.4 else (),
-                (Bound(high, dice.random() < 0.5),) if dice.random() < 0.4 else (),
-                tuple(dice.sample(KEYWORDS_FACTORS, dice.choice([0, 0, 1, 2]))),
-            )
-        ]
-    )
-
-
-def allows(numbers: Numbers, value: Decimal) -> bool:
-    """The keywords in fractions, which share nothing with what is tested."""
-    factors = [*numbers.multiples, *([Decimal(1)] if numbers.integer else [])]
-    return (
-        (numbers.values is None or value in numbers.values)
-        and all((Fraction(value) / Fraction(factor)).denominator == 1 for factor in factors)
-        and all(value > b.value or (value == b.value and not b.exclusive) for b in numbers.lower)
-        and all(value < b.value or (value == b.value and not b.exclusive) for b in numbers.upper)
-    )
-
-
-def test_what_implies_other_keywords_has_no_number_beside_theirs() -> None:
-    dice, told = random.Random(5), [0, 0]
-    for _ in range(4000):
-        first, second = drawn(dice), drawn(dice)
-        found = implies(first, second)
-        told[found] += 1
-        if found:
-            left = [v for v in VALUES if allows(first, v) and not allows(second, v)]
-            assert not left, (first, second)
-    assert min(told) > 100
-
-
 def test_where_no_item_is_left_a_long_exponent_is_not_searched() -> None:
     schema = {
         "type": "array",

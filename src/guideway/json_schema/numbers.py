@@ -637,40 +637,6 @@ def within(value: Decimal, numbers: Numbers) -> bool:
     )
 
 
-def implies(first: Numbers, second: Numbers) -> bool:
-    """Whether the numbers of merged keywords are plainly among those of others.
-
-    >>> implies(Numbers(multiples=(Decimal(4), Decimal(6))), Numbers(multiples=(Decimal(12),)))
-    True
-    """
-    if second.values is not None:
-        return first.values is not None and first.values <= second.values
-    return (
-        first.digits >= second.digits
-        and all(any(_is_tighter(one, bound) for one in first.lower) for bound in second.lower)
-        and all(
-            any(_is_tighter(_mirror(one), _mirror(bound)) for one in first.upper)
-            for bound in second.upper
-        )
-        and _divide(_divisors(second), _divisors(first))
-    )
-
-
-def _divisors(numbers: Numbers) -> tuple[Decimal, ...]:
-    return (*numbers.multiples, Decimal(1)) if numbers.integer else numbers.multiples
-
-
-def _divide(some: tuple[Decimal, ...], others: tuple[Decimal, ...]) -> bool:
-    return not some or (
-        bool(others) and all(_divides(one, common_multiple(others)) for one in some)
-    )
-
-
-def _is_tighter(lower: Bound, other: Bound) -> bool:
-    alike = lower.value == other.value and lower.exclusive >= other.exclusive
-    return lower.value > other.value or alike
-
-
 def _above(value: Decimal, bound: Bound) -> bool:
     return value > bound.value or (value == bound.value and not bound.exclusive)
 

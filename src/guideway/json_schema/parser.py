@@ -28,7 +28,6 @@ from guideway.json_schema.text import (
     read_json,
     show,
     steps,
-    walk,
     write_json,
     write_plain,
 )
@@ -599,8 +598,6 @@ def _const(place: Place, keywords: Keywords) -> Place:
 
 
 _WHOLE: Final = "whole:schema"
-_DEFINITIONS: Final = ("$defs", "definitions")
-_ELSEWHERE: Final = frozenset(("$dynamicRef", "$recursiveRef", "$id", "id"))
 
 
 def part_of(source: JsonSchema, address: Address) -> JsonSchema:
@@ -616,13 +613,11 @@ def part_of(source: JsonSchema, address: Address) -> JsonSchema:
     document, pointer = _split(source, address)
     given = source.value if not document else read_json(dict(source.resource_texts)[document])
     try:
-        part = find(given, pointer)
+        find(given, pointer)
     except LookupError:
         raise _refused(address) from None
     if _is_bound(source, document, pointer):
         raise _refused(address)
-    if not document and _names_definitions(source):
-        return _alone(source, part)
     return _within(source, document, pointer)
 
 
@@ -638,27 +633,6 @@ def _is_bound(source: JsonSchema, document: str, pointer: str) -> bool:
     texts = (source.text, *(text for _, text in source.resource_texts))
     below_root = not document and pointer.startswith("/properties/") and pointer.count("/") == 2
     return not below_root and has_dynamic(texts)
-
-
-def _names_definitions(source: JsonSchema) -> bool:
-    """Return True if all references name definitions of the root."""
-    if source.resource_texts:
-        return False
-    for _, said in walk(source.value):
-        raw = cast("dict[str, Any]", said) if isinstance(said, dict) else {}
-        named = raw.get("$ref")
-        if isinstance(named, str) and not named.startswith(("#/$defs/", "#/definitions/")):
-            return False
-        if any(isinstance(raw.get(name), str) for name in _ELSEWHERE):
-            return False
-    return True
-
-
-def _alone(source: JsonSchema, part: Any) -> JsonSchema:
-    """The part with the definitions."""
-    whole = cast("dict[str, Any]", source.value)
-    kept = {name: whole[name] for name in ("$schema", *_DEFINITIONS) if name in whole}
-    return _like(source, {"allOf": [part], **kept}, dict(source.resource_texts))
 
 
 def _within(source: JsonSchema, document: str, pointer: str) -> JsonSchema:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from decimal import Decimal
-from functools import lru_cache, partial, reduce
+from functools import lru_cache, reduce
 from itertools import groupby
 from typing import Any, Final, TypeAlias, cast
 
@@ -11,7 +11,6 @@ from guideway.json_schema.formats import format_bound, is_plain_format, lower_fo
 from guideway.json_schema.formulas import (
     TRUE,
     Amount,
-    Atom,
     Every,
     Formula,
     Leaf,
@@ -20,14 +19,11 @@ from guideway.json_schema.formulas import (
     Truth,
     atoms,
     fold,
-    holds,
 )
 from guideway.json_schema.key_classes import strings_with
 from guideway.json_schema.numbers import (
     common,
     common_multiple,
-    implies,
-    is_far,
     lower_numbers,
     lower_other_numbers,
     merged,
@@ -35,7 +31,6 @@ from guideway.json_schema.numbers import (
     no_number,
     number_range,
     tightest,
-    within,
 )
 from guideway.json_schema.resources import JSON_TEXT, LATEST, Draft
 from guideway.json_schema.spelling import PLAIN, QUOTE, JsonStyle, Spelling, words_rule
@@ -389,10 +384,6 @@ def number(formula: Formula, *, plain: bool) -> Expr:
                 said = [found for part in node.parts if (found := _amount_of(part)) is not None]
                 whole = merged(said) if said else None
                 others = [made[part] for part in node.parts if _amount_of(part) is None]
-                if others and whole is not None and _is_listed(whole, node):
-                    return _amount(_those(whole, node), plain=plain)
-                if whole is not None and any(implies(whole, none) for none in _denied_by(node)):
-                    return EMPTY  # a search takes 30 s after an exponent of 1417
                 first = [] if whole is None else [_amount(whole, plain=plain)]
                 return reduce(both, [*first, *others])
 
@@ -421,31 +412,6 @@ def _check_rests(formula: Formula) -> None:
 def _amount_of(part: Formula) -> Numbers | None:
     atom = part.atom if isinstance(part, Leaf) else None
     return atom.numbers if isinstance(atom, Amount) and atom.sign else None
-
-
-def _denied_by(node: Formula) -> Iterable[Numbers]:
-    for part in node.parts:
-        atom = part.atom if isinstance(part, Leaf) else None
-        if isinstance(atom, Amount) and not atom.sign:
-            yield merged([atom.numbers])
-
-
-def _is_listed(whole: Numbers, said: Formula) -> bool:
-    """Return True if the values can be evaluated one by one."""
-    near = whole.values is not None and not any(map(is_far, whole.values))
-    return near and not any(atom.numbers.digits for atom in atoms(said) if isinstance(atom, Amount))
-
-
-def _those(whole: Numbers, said: Formula) -> Numbers:
-    kept = [value for value in whole.values or () if holds(said, partial(_is_so, value))]
-    spend(len(whole.values or ()))
-    return Numbers(frozenset(kept), whole.integer)
-
-
-def _is_so(value: Decimal, atom: Atom) -> bool:
-    numbers = cast("Amount", atom).numbers
-    listed = numbers.values is None or value in numbers.values
-    return (listed and within(value, numbers)) is cast("Amount", atom).sign
 
 
 @lru_cache(maxsize=16)
