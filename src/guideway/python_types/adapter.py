@@ -1,6 +1,5 @@
 """pydantic's core schema of a type as a JSON Schema."""
 
-import functools
 import inspect
 import re
 import sys
@@ -8,6 +7,7 @@ import types
 from collections.abc import Callable, Generator, Hashable
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import lru_cache, partial
 from math import inf
 from pathlib import Path, PosixPath, WindowsPath
 from typing import (
@@ -96,7 +96,7 @@ def _may_hold(part: object) -> bool:
     return isinstance(part, type) or get_origin(part) is not None
 
 
-@functools.lru_cache(256)
+@lru_cache(256)
 def _made_again(type_: Any, within: frozenset[Any]) -> Any:
     fields: dict[str, Any] = {}
     for name, hint in get_type_hints(type_, include_extras=True).items():
@@ -212,16 +212,12 @@ def read_core(core: Core, at: Place) -> Schema:
     reader = _Reader()
     schema = reader.read(core, at)
     definitions = reader.definitions
-    if _mentions([schema, definitions], INTEGER):
+    parts = (part for _, part in walk([schema, definitions]))
+    if any(isinstance(p, dict) and cast("Schema", p).get("$ref") == INTEGER for p in parts):
         definitions = {**definitions, "integer": INTEGER_SCHEMA}
     if definitions and "$defs" in schema:  # a user's, with definitions of its own
         schema = {"allOf": [schema]}
     return {**schema, "$defs": definitions} if definitions else schema
-
-
-def _mentions(value: object, reference: str) -> bool:
-    parts = (part for _, part in walk(value))
-    return any(isinstance(p, dict) and cast("Schema", p).get("$ref") == reference for p in parts)
 
 
 @final
@@ -233,36 +229,26 @@ class _Reader:
         self._cores: dict[str, Core] = {}
         self._names: dict[tuple[str, str, bool, bool], str] = {}
         self._documents: list[Schema] = []
-        self._wrappers: dict[str, Callable[[Core, Place], Schema]] = {
-            "nullable": self._nullable,
-            "union": self._union,
-            "tagged-union": self._tagged,
-            "function-after": self._validated,
-            "function-before": self._validated,
-            "function-wrap": self._validated,
-            "function-plain": self._plain,
-            "lax-or-strict": self._lax,
-            "json-or-python": lambda core, at: self.read(core["json_schema"], at),
-            "json": self._text,
-            "chain": self._chain,
-            "custom-error": self._inner,
-            "missing-sentinel": self._inner,
-            "definitions": self._definitions,
-            "definition-ref": self._reference,
-        }
 
     def read(self, core: Core, at: Place) -> Schema:
         """The schema of a node, changed by the user's JSON Schema functions."""
         reading: Callable[[Core], Schema] = lambda inner: self._node(inner, at)  # noqa: E731
         for hook in users_hooks(core):
-            reading = self._hooked(hook, core, reading, at)
+            reading = partial(self._hooked, hook, _Handler(self, core, reading, at))
         return {**reading(core), **described(core)}
 
-    def _hooked(
-        self, hook: Hook, core: Core, reading: Callable[[Core], Schema], at: Place
-    ) -> Callable[[Core], Schema]:
-        handler = _Handler(self, core, reading, at)
-        return lambda inner: self._on_its_own(_told_by(hook, inner, handler, at))
+    def _hooked(self, hook: Hook, handler: "_Handler", core: Core) -> Schema:
+        """Result of a user's JSON Schema function."""
+        try:
+            schema = dict(hook(core, handler))
+        except GuidewayError:  # of the handler
+            raise
+        except Exception as error:
+            told = f"{type(error).__name__}: {error}"[:300]
+            raise SourceError(
+                f"{name_of(hook)} failed with {told}", place=handler.at.path
+            ) from error
+        return self._on_its_own(schema)
 
     def _on_its_own(self, schema: Schema) -> Schema:
         """A user's schema; with own definitions it gets an `$id`, so references stay in it."""
@@ -281,13 +267,44 @@ class _Reader:
             return CONTAINERS[kind](core, at, self.read)
         if kind in OBJECTS:
             return OBJECTS[kind](core, at, self.read)
-        if kind in self._wrappers:
-            return self._wrappers[kind](core, at)
-        name = getattr(core.get("cls"), "__qualname__", "")
-        if kind == "is-instance":
-            why = f"has no JSON that pydantic reads; declare it as a {BETTER}"
-            raise at.refuse(f"the class {name}", why, kind)
-        raise at.refuse(f"{kind} {name}".strip(), "has no JSON that pydantic reads", kind)
+        return self._wrapper(core, at)
+
+    def _wrapper(self, core: Core, at: Place) -> Schema:  # noqa: C901, PLR0911, PLR0912
+        match core["type"]:
+            case "nullable":
+                return _any_of([self.read(core["schema"], at), {"type": "null"}])
+            case "union":
+                return self._union(core, at)
+            case "tagged-union":
+                return self._tagged(core, at)
+            case "function-after" | "function-before" | "function-wrap":
+                return self._validated(core, at)
+            case "function-plain" if "json_schema_input_schema" in core:
+                return self.read(core["json_schema_input_schema"], at)
+            case "function-plain":
+                return _claimed(core, at)
+            case "lax-or-strict" if (claimed := claimed_format(core)) is not None:
+                return as_text(claimed, core, at)
+            case "lax-or-strict":
+                twice = at.is_strict(core) and core["strict_schema"]["type"] == "chain"
+                return self.read(side_of(core, at), replace(at, again=at.again or twice))
+            case "json-or-python":
+                return self.read(core["json_schema"], at)
+            case "json":
+                return self._text(core, at)
+            case "chain" if core["steps"][-1].get("cls") is Hashable:
+                return {"type": [*HASHED]}
+            case "chain":
+                return self.read(first_of(core, at), at)
+            case "custom-error" | "missing-sentinel" if not is_hidden(core):
+                return self.read(core["schema"], at)
+            case "definitions":
+                self._cores |= {definition["ref"]: definition for definition in core["definitions"]}
+                return self.read(core["schema"], replace(at, definitions=self._cores))
+            case "definition-ref":
+                return self._reference(core, at)
+            case kind:
+                raise _without_json(core, kind, at)
 
     # Unions
 
@@ -328,53 +345,16 @@ class _Reader:
             case _:
                 return self._tag(core["schema"], names, at)
 
-    # Wrappers
-
-    def _inner(self, core: Core, at: Place) -> Schema:
-        if is_hidden(core):
-            raise at.refuse("MISSING", "has no JSON; use it in a union with the type of the value")
-        return self.read(core["schema"], at)
-
     def _validated(self, core: Core, at: Place) -> Schema:
         name = name_of(core["function"]["function"])
         if name in ENCODED:
             return as_encoded(core, at)
-        if name == "ByteSize._validate":
-            return self._size(core["schema"], at)
+        if name == "ByteSize._validate":  # an int, or a text with a unit where no bound compares it
+            sizes = [*union_parts(core["schema"])] if core["schema"]["type"] == "union" else []
+            number = self.read(sizes[1] if sizes else core["schema"], at)
+            return _any_of([number, dict(BYTE_SIZE)]) if sizes else number
         inner = unwrapped(core, at)
-        if inner is None:
-            return self._claimed(core, name, at)
-        return self.read(inner, at.inside_function(core))
-
-    def _size(self, core: Core, at: Place) -> Schema:
-        """ByteSize: an int, or a text with a unit where no bound compares it."""
-        if core["type"] != "union":
-            return self.read(core, at)
-        return _any_of([self.read(core["choices"][1], at), dict(BYTE_SIZE)])
-
-    def _plain(self, core: Core, at: Place) -> Schema:
-        if "json_schema_input_schema" in core:
-            return self.read(core["json_schema_input_schema"], at)
-        return self._claimed(core, name_of(core["function"]["function"]), at)
-
-    def _claimed(self, core: Core, name: str, at: Place) -> Schema:
-        schema = claimed_format(core)
-        if name == "pattern_bytes_validator":
-            raise at.refuse("a pattern of bytes", "has no JSON; use re.Pattern[str]", "Pattern")
-        if schema is None:
-            raise at.refuse(
-                f"the validator {name}",
-                "alone decides which JSON it accepts; declare that JSON with WithJsonSchema",
-                name,
-            )
-        return as_text(schema, core, at)
-
-    def _lax(self, core: Core, at: Place) -> Schema:
-        claimed = claimed_format(core)
-        if claimed is not None:
-            return as_text(claimed, core, at)
-        twice = at.is_strict(core) and core["strict_schema"]["type"] == "chain"
-        return self.read(side_of(core, at), replace(at, again=at.again or twice))
+        return _claimed(core, at) if inner is None else self.read(inner, at.inside_function(core))
 
     def _text(self, core: Core, at: Place) -> Schema:
         """A string that holds JSON; the other keywords are for readers of the schema."""
@@ -385,18 +365,6 @@ class _Reader:
         held = self.read(core.get("schema", {"type": "any"}), inside)
         media = {"contentMediaType": "application/json"}
         return {"type": "string", **media, JSON_TEXT: held}
-
-    def _chain(self, core: Core, at: Place) -> Schema:
-        if core["steps"][-1].get("cls") is Hashable:
-            return {"type": [*HASHED]}
-        return self.read(first_of(core, at), at)
-
-    # Definitions
-
-    def _definitions(self, core: Core, at: Place) -> Schema:
-        for definition in core["definitions"]:
-            self._cores[definition["ref"]] = definition
-        return self.read(core["schema"], replace(at, definitions=self._cores))
 
     def _reference(self, core: Core, at: Place) -> Schema:
         ref: str = core["schema_ref"]
@@ -426,6 +394,27 @@ class _Reader:
         return self.definitions.get(reference.removeprefix(_DEFS), schema)
 
 
+def _claimed(core: Core, at: Place) -> Schema:
+    """The schema of a function that decides alone, by the format that it claims."""
+    schema, name = claimed_format(core), name_of(core["function"]["function"])
+    if name == "pattern_bytes_validator":
+        raise at.refuse("a pattern of bytes", "has no JSON; use re.Pattern[str]", "Pattern")
+    if schema is None:
+        why = "alone decides which JSON it accepts; declare that JSON with WithJsonSchema"
+        raise at.refuse(f"the validator {name}", why, name)
+    return as_text(schema, core, at)
+
+
+def _without_json(core: Core, kind: str, at: Place) -> UnsupportedError:
+    name = getattr(core.get("cls"), "__qualname__", "")
+    if kind == "missing-sentinel":
+        return at.refuse("MISSING", "has no JSON; use it in a union with the type of the value")
+    if kind == "is-instance":
+        why = f"has no JSON that pydantic reads; declare it as a {BETTER}"
+        return at.refuse(f"the class {name}", why, kind)
+    return at.refuse(f"{kind} {name}".strip(), "has no JSON that pydantic reads", kind)
+
+
 @final
 class _Handler:
     """The handler that pydantic's JSON Schema functions expect."""
@@ -435,25 +424,14 @@ class _Handler:
     def __init__(
         self, reader: _Reader, core: Core, reading: Callable[[Core], Schema], at: Place
     ) -> None:
-        self._reader, self._core, self._reading, self._at = reader, core, reading, at
+        self._reader, self._core, self._reading, self.at = reader, core, reading, at
 
     def __call__(self, core: Core) -> Schema:
         same = core is self._core
-        return self._reading(core) if same else self._reader.read(core, self._at)
+        return self._reading(core) if same else self._reader.read(core, self.at)
 
     def resolve_ref_schema(self, schema: Schema) -> Schema:
         return self._reader.resolve(schema)
-
-
-def _told_by(hook: Hook, core: Core, handler: _Handler, at: Place) -> Schema:
-    """Result of a user's JSON Schema function."""
-    try:
-        return dict(hook(core, handler))
-    except GuidewayError:  # of the handler
-        raise
-    except Exception as error:
-        told = f"{type(error).__name__}: {error}"[:300]
-        raise SourceError(f"{name_of(hook)} failed with {told}", place=at.path) from error
 
 
 def _settings(config: Core) -> str:
@@ -525,7 +503,7 @@ def type_name(type_: object) -> str:
     """
     if isinstance(type_, TypeAdapter):
         return type_name(cast("Any", type_)._type)
-    if isinstance(type_, functools.partial):
+    if isinstance(type_, partial):
         return type_name(type_.func)
     if get_origin(type_) is Annotated:
         return type_name(get_args(type_)[0])
@@ -590,11 +568,11 @@ def _adapter(type_: object) -> TypeAdapter[Any]:
 
 
 def _is_callable(type_: object) -> bool:
-    return inspect.isroutine(type_) or isinstance(type_, functools.partial)
+    return inspect.isroutine(type_) or isinstance(type_, partial)
 
 
 def _documented(function: object) -> Schema:
-    text = inspect.getdoc(function) if not isinstance(function, functools.partial) else None
+    text = inspect.getdoc(function) if not isinstance(function, partial) else None
     return {"description": text} if text and is_json(text) else {}
 
 
@@ -606,7 +584,7 @@ def _arguments(function: Any) -> Any:
     except ValueError:
         raise UnsupportedError(f"{name} has no signature", feature="signature") from None
     inner = function
-    while isinstance(inner, functools.partial):
+    while isinstance(inner, partial):
         inner = inner.func
     hints = get_type_hints(inner, include_extras=True)
     fields: dict[str, Any] = {}

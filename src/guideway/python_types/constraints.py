@@ -7,6 +7,7 @@ functions of types (`WithJsonSchema`, `__get_pydantic_json_schema__`).
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from fractions import Fraction
@@ -52,11 +53,6 @@ def is_own(function: object) -> bool:
     return (
         home.partition(".")[0] == "pydantic" and home != _OF_USERS and name_of(inner) != _PREDICATE
     )
-
-
-def is_harmless(function: object) -> bool:
-    """Return True for a validator of pydantic's that accepts all that its schema allows."""
-    return name_of(function) in _HARMLESS
 
 
 def name_of(function: object) -> str:
@@ -106,18 +102,15 @@ def users_hooks(core: Core) -> list[Hook]:
 
 def is_hidden(core: Core) -> bool:
     """Return True if `SkipJsonSchema` or pydantic's MISSING hides a type."""
-    if any(_hides(hook) for hook in hooks_of(core)):
-        return True
+    for hook in hooks_of(core):
+        given = getattr(getattr(hook, "__self__", None), "json_schema", "")
+        if _is_of(hook, "SkipJsonSchema") or (_is_of(hook, "WithJsonSchema") and given is None):
+            return True
     inner: Core | None = core.get("schema")
     if core["type"] == "missing-sentinel" and inner is None:
         return True
     wraps = core["type"] in ("default", "missing-sentinel") or core["type"].endswith("-field")
     return inner is not None and wraps and is_hidden(inner)
-
-
-def _hides(hook: Hook) -> bool:
-    says_nothing = getattr(getattr(hook, "__self__", None), "json_schema", "") is None
-    return _is_of(hook, "SkipJsonSchema") or (_is_of(hook, "WithJsonSchema") and says_nothing)
 
 
 def _is_of(hook: Hook, annotation: str) -> bool:
@@ -193,7 +186,6 @@ _CLASSES: Final[dict[type, str]] = {
     datetime: "datetime",
     timedelta: "timedelta",
 }
-_INNER: Final = {"default": "schema", "custom-error": "schema", "json-or-python": "json_schema"}
 _ANY: Core = {"type": "any"}
 _INPUT: Final = "json_schema_input_schema"
 
@@ -202,19 +194,14 @@ def unwrapped(core: Core, at: Place) -> Core | None:
     """The schema inside a validator, with the validator's constraints; None if it decides alone."""
     function = core["function"]["function"]
     limits = constraints_of(core)
-    if limits and is_own(function):
+    text = core["schema"] if limits else core
+    while text["type"] == "function-after" and constraints_of(text):
+        text = text["schema"]
+    if limits and (is_own(function) or text["type"] == "str"):
         return limited(core["schema"], limits, function, at)
-    if limits and _is_text(core):
-        return limited(core["schema"], limits, function, at)
-    if not is_own(function) or is_harmless(function):
+    if not is_own(function) or name_of(function) in _HARMLESS:
         return core.get(_INPUT, core["schema"])
     return None
-
-
-def _is_text(core: Core) -> bool:
-    while core["type"] == "function-after" and constraints_of(core):
-        core = core["schema"]
-    return core["type"] == "str"
 
 
 def first_of(core: Core, at: Place) -> Core:
@@ -234,84 +221,150 @@ def first_of(core: Core, at: Place) -> Core:
 
 def limited(core: Core, limits: Limits, check: Check, at: Place) -> Core:
     """Core schema with more constraints; `check` is pydantic's function that raises if violated."""
-    found = _limited(core, limits, check, at)
+    found = _Constraints(limits, check).put_into(core, at)
     if found is None:
         raise at.refuse(_in_words(limits), "leaves no value", next(iter(limits)))
     return found
 
 
-def _limited(core: Core, limits: Limits, check: Check, at: Place) -> Core | None:
-    core, at = at.following(core)
-    kind: str = core["type"]
-    if users_hooks(core):
-        why = "is not supported on a type with its own JSON Schema; write it in that schema"
-        raise at.refuse(_in_words(limits), why, next(iter(limits)))
-    if kind in _INNER:
-        return _inside(core, _INNER[kind], limits, check, at)
-    make = _LIMITED_BY_KIND.get(kind)
-    return _with(core, limits, at) if make is None else make(core, limits, check, at)
+@final
+@dataclass(frozen=True, slots=True)
+class _Constraints:
+    """Constraints that are put into a core schema; the result is None if no value is left."""
+
+    limits: Limits
+    check: Check
+
+    def put_into(self, core: Core, at: Place) -> Core | None:  # noqa: C901, PLR0911, PLR0912  an arm for each kind
+        core, at = at.following(core)
+        if users_hooks(core):
+            why = "is not supported on a type with its own JSON Schema; write it in that schema"
+            raise self._refused(why, at)
+        match core["type"]:
+            case "none":  # satisfies no constraint
+                return None
+            case "nullable":
+                return self.put_into(core["schema"], at)
+            case "any":
+                return self._any_of(set(), at)
+            case "default" | "custom-error":
+                return self._inside(core, "schema", at)
+            case "json-or-python":
+                return self._inside(core, "json_schema", at)
+            case "json":
+                return self._inside({"schema": _ANY, **core}, "schema", at)
+            case "union":
+                return _with_choices(core, [self.put_into(part, at) for part in union_parts(core)])
+            case "tagged-union":
+                parts = {tag: self.put_into(part, at) for tag, part in core["choices"].items()}
+                kept = {tag: part for tag, part in parts.items() if part is not None}
+                return {**core, "choices": kept} if kept else None
+            case "lax-or-strict" if claimed_format(core) is None:
+                return self.put_into(side_of(core, at), at)
+            case "chain":
+                first = self.put_into(core["steps"][0], at)
+                return None if first is None else {**core, "steps": [first, *core["steps"][1:]]}
+            case "bool" | "literal" | "enum":
+                return self._values(core)
+            case "function-after" | "function-before" | "function-wrap" | "function-plain":
+                own = is_own(core["function"]["function"])
+                return self._own_function(core, at) if own else self._users_function(core, at)
+            case _:
+                return self._with(core, at)
+
+    def _refused(self, why: str, at: Place, named: str = "") -> UnsupportedError:
+        return at.refuse(f"{_in_words(self.limits)}{named}", why, next(iter(self.limits)))
+
+    def _inside(self, core: Core, name: str, at: Place) -> Core | None:
+        inner = self.put_into(core[name], at)
+        return None if inner is None else {**core, name: inner}
+
+    def _values(self, core: Core) -> Core | None:
+        """A type with listed values that pass the check."""
+        if core["type"] == "bool":
+            core = {"type": "literal", "expected": [True, False]}
+        name = "members" if core["type"] == "enum" else "expected"
+        kept = [value for value in core[name] if _is_taken(value, self.check)]
+        return {**core, name: kept} if kept else None
+
+    def _any_of(self, groups: set[str], at: Place) -> Core | None:
+        """Union of JSON types that can have the constraints, of `groups` if possible."""
+        able = [kind for kind in ("int", "float", "str", "list", "dict") if self._suit(kind)]
+        if "multiple_of" in self.limits:
+            able = [kind for kind in able if kind == "int"]  # remainders of floats are rounded
+        kinds = [kind for kind in able if _GROUPS[kind] in groups] or able
+        if not kinds:
+            return self._with(_ANY, at)
+        union = {"type": "union", "choices": [{"type": kind} for kind in kinds]}
+        return self.put_into(union, at)
+
+    def _own_function(self, core: Core, at: Place) -> Core | None:
+        """A function of pydantic's, with or without a schema inside."""
+        name = name_of(core["function"]["function"])
+        counted = _COUNTED.issuperset(self.limits)
+        if name == "ByteSize._validate":  # not for texts with units
+            return self._inside({**core, "schema": core["schema"]["choices"][1]}, "schema", at)
+        if name in ENCODED and counted:
+            return {**core, "more": (*core.get("more", ()), self.limits)}
+        if name in SAME or constraints_of(core) or (name in SECRET and counted):
+            return self._inside(core, "schema", at)
+        raise self._refused(f"is not supported for {name}", at)
+
+    def _users_function(self, core: Core, at: Place) -> Core | None:
+        function = core["function"]["function"]
+        serialized: Core = core.get("serialization") or {}
+        groups = _groups(core.get("schema") or serialized.get("schema") or _ANY, at)
+        named = f" after the validator {name_of(function)}"
+        try:
+            other = groups and _returned(function) not in (None, *groups)
+            read = _INPUT in core or "schema" in core
+            if (other and core["type"] != "function-before") or not read:
+                raise self._refused("is about another kind of value", at)
+            if _INPUT not in core:
+                return self._inside(core, "schema", at)
+            found = self._alike(core[_INPUT], groups, at)
+        except UnsupportedError:
+            why = (
+                "cannot be enforced, because the validator may change the value; check it in the "
+                "validator, or declare the JSON with WithJsonSchema"
+            )
+            raise self._refused(why, at, named) from None
+        return None if found is None else {**core, _INPUT: found}
+
+    def _alike(self, core: Core, groups: set[str], at: Place) -> Core | None:
+        """Declared input with constraints on its members of the type's own kind."""
+        core, at = at.following(core)
+        match core["type"]:
+            case "any":
+                return self._any_of(groups, at)
+            case "union":
+                parts = union_parts(core)
+                return _with_choices(core, [self._alike(part, groups, at) for part in parts])
+            case "nullable":
+                inner = self._alike(core["schema"], groups, at)
+                return {"type": "none"} if inner is None else {**core, "schema": inner}
+            case kind:
+                return self.put_into(core, at) if _GROUPS.get(kind) in groups else core
+
+    def _with(self, core: Core, at: Place) -> Core:
+        """A core schema that has the constraints itself."""
+        kind, limits = core["type"], self.limits
+        if not self._suit(kind):
+            raise self._refused(f"is not supported for {kind}", at)
+        compared = kind == "date" or _GROUPS.get(kind) == "number"
+        counted = limits.keys() <= _COUNTED and kind not in ("str", "url", "multi-host-url")
+        if not compared and not counted:
+            return {**core, "more": (*core.get("more", ()), limits)}
+        both = {name: _both(core, name, value, at) for name, value in limits.items()}
+        return {**core, **both, **_whole_digits(core, limits)}
+
+    def _suit(self, kind: str) -> bool:
+        return self.limits.keys() <= _TAKEN.get(kind, frozenset())
 
 
-def _inside(core: Core, name: str, limits: Limits, check: Check, at: Place) -> Core | None:
-    inner = _limited(core[name], limits, check, at)
-    return None if inner is None else {**core, name: inner}
-
-
-def _union(core: Core, limits: Limits, check: Check, at: Place) -> Core | None:
-    parts = [_limited(part, limits, check, at) for part in union_parts(core)]
+def _with_choices(core: Core, parts: list[Core | None]) -> Core | None:
     kept = [part for part in parts if part is not None]
     return {**core, "choices": kept} if kept else None
-
-
-def _tagged(core: Core, limits: Limits, check: Check, at: Place) -> Core | None:
-    parts = {tag: _limited(part, limits, check, at) for tag, part in core["choices"].items()}
-    kept = {tag: part for tag, part in parts.items() if part is not None}
-    return {**core, "choices": kept} if kept else None
-
-
-def _nullable(core: Core, limits: Limits, check: Check, at: Place) -> Core | None:
-    return _limited(core["schema"], limits, check, at)  # None satisfies no constraint
-
-
-def _lax(core: Core, limits: Limits, check: Check, at: Place) -> Core | None:
-    if claimed_format(core) is not None:
-        return _with(core, limits, at)
-    return _limited(side_of(core, at), limits, check, at)
-
-
-def _json(core: Core, limits: Limits, check: Check, at: Place) -> Core | None:
-    return _inside({"schema": _ANY, **core}, "schema", limits, check, at)
-
-
-def _chain(core: Core, limits: Limits, check: Check, at: Place) -> Core | None:
-    first = _limited(core["steps"][0], limits, check, at)
-    return None if first is None else {**core, "steps": [first, *core["steps"][1:]]}
-
-
-def _any(core: Core, limits: Limits, check: Check, at: Place) -> Core | None:
-    return _any_of(set(), limits, check, at)
-
-
-def _any_of(groups: set[str], limits: Limits, check: Check, at: Place) -> Core | None:
-    """Union of JSON types that can have the constraints, of `groups` if possible."""
-    taking = [kind for kind in ("int", "float", "str", "list", "dict") if _takes(kind, limits)]
-    if "multiple_of" in limits:
-        taking = [kind for kind in taking if kind == "int"]  # remainders of floats are rounded
-    kinds = [kind for kind in taking if _GROUPS[kind] in groups] or taking
-    if not kinds:
-        return _with(_ANY, limits, at)
-    return _union(
-        {"type": "union", "choices": [{"type": kind} for kind in kinds]}, limits, check, at
-    )
-
-
-def _keep_values(core: Core, limits: Limits, check: Check, at: Place) -> Core | None:
-    name = "members" if core["type"] == "enum" else "expected"
-    values = [True, False] if core["type"] == "bool" else core[name]
-    kept = [value for value in values if _is_taken(value, check)]
-    if core["type"] == "bool":
-        core, name = {"type": "literal"}, "expected"
-    return {**core, name: kept} if kept else None
 
 
 def _is_taken(value: object, check: Check) -> bool:
@@ -320,75 +373,6 @@ def _is_taken(value: object, check: Check) -> bool:
     except Exception:  # noqa: BLE001  also TypeError, without a comparison
         return False
     return True
-
-
-def _none(core: Core, limits: Limits, check: Check, at: Place) -> None:
-    """None satisfies no constraint."""
-
-
-def _constrain_function(core: Core, limits: Limits, check: Check, at: Place) -> Core | None:
-    """A function, with or without a schema inside."""
-    function = core["function"]["function"]
-    name = name_of(function)
-    if not is_own(function):
-        return _constrain_user_function(core, limits, check, at)
-    if name == "ByteSize._validate":  # not for texts with units
-        return _inside(
-            {**core, "schema": core["schema"]["choices"][1]}, "schema", limits, check, at
-        )
-    if name in ENCODED and _COUNTED.issuperset(limits):
-        return {**core, "more": (*core.get("more", ()), limits)}
-    same = (
-        name in SAME
-        or bool(constraints_of(core))
-        or (name in SECRET and _COUNTED.issuperset(limits))
-    )
-    if not same:
-        raise at.refuse(_in_words(limits), f"is not supported for {name}", next(iter(limits)))
-    return _inside(core, "schema", limits, check, at)
-
-
-def _constrain_user_function(core: Core, limits: Limits, check: Check, at: Place) -> Core | None:
-    function = core["function"]["function"]
-    groups = _groups(_output(core), at)
-    try:
-        other = groups and _returned(function) not in (None, *groups)
-        if (other and core["type"] != "function-before") or not core.keys() & {_INPUT, "schema"}:
-            raise at.refuse(_in_words(limits), "is about another kind of value")
-        if _INPUT not in core:
-            return _inside(core, "schema", limits, check, at)
-        declared: Core = core[_INPUT]
-        found = _alike(declared, groups, limits, check, at)
-    except UnsupportedError:
-        raise at.refuse(
-            f"{_in_words(limits)} after the validator {name_of(function)}",
-            "cannot be enforced, because the validator may change the value; check it in the "
-            "validator, or declare the JSON with WithJsonSchema",
-            next(iter(limits)),
-        ) from None
-    return None if found is None else {**core, _INPUT: found}
-
-
-def _alike(core: Core, groups: set[str], limits: Limits, check: Check, at: Place) -> Core | None:
-    """Declared input with constraints on its members of the type's own kind."""
-    core, at = at.following(core)
-    if core["type"] == "any":
-        return _any_of(groups, limits, check, at)
-    if core["type"] == "union":
-        parts = [_alike(part, groups, limits, check, at) for part in union_parts(core)]
-        kept = [part for part in parts if part is not None]
-        return {**core, "choices": kept} if kept else None
-    if core["type"] == "nullable":
-        inner = _alike(core["schema"], groups, limits, check, at)
-        return {"type": "none"} if inner is None else {**core, "schema": inner}
-    alike = _GROUPS.get(core["type"]) in groups
-    return _limited(core, limits, check, at) if alike else core
-
-
-def _output(core: Core) -> Core:
-    """Schema of a type with a user's function."""
-    serialized: Core = core.get("serialization") or {}
-    return core.get("schema") or serialized.get("schema") or _ANY
 
 
 def _groups(core: Core, at: Place) -> set[str]:
@@ -408,26 +392,6 @@ def _returned(function: object) -> str | None:
         return _CLASSES.get(get_origin(hint) or hint)
     except Exception:  # noqa: BLE001  unknown names; builtins have no hints
         return None
-
-
-def _with(core: Core, limits: Limits, at: Place) -> Core:
-    kind: str = core["type"]
-    if not _takes(kind, limits):
-        raise at.refuse(_in_words(limits), f"is not supported for {kind}", next(iter(limits)))
-    if kind == "date" or _GROUPS.get(kind) == "number":
-        digits = _whole_digits(core, limits)
-        return {
-            **core,
-            **{name: _both(core, name, limits[name], at) for name in limits},
-            **digits,
-        }
-    if limits.keys() <= _COUNTED and kind not in ("str", "url", "multi-host-url"):
-        return {**core, **{name: _both(core, name, limits[name], at) for name in limits}}
-    return {**core, "more": (*core.get("more", ()), limits)}
-
-
-def _takes(kind: str, limits: Limits) -> bool:
-    return limits.keys() <= _TAKEN.get(kind, frozenset())
 
 
 def _whole_digits(core: Core, limits: Limits) -> dict[str, int | None]:
@@ -473,18 +437,3 @@ def _multiple(core: Core, own: Any, value: Any, at: Place) -> Any:
 
 def _in_words(limits: Limits) -> str:
     return ", ".join(f"{name}={written(value)}" for name, value in limits.items())
-
-
-_LIMITED_BY_KIND: Final[dict[str, Callable[[Core, Limits, Check, Place], Core | None]]] = {
-    **dict.fromkeys(("function-after", "function-before", "function-wrap"), _constrain_function),
-    "function-plain": _constrain_function,
-    **dict.fromkeys(("bool", "literal", "enum"), _keep_values),
-    "union": _union,
-    "tagged-union": _tagged,
-    "nullable": _nullable,
-    "none": _none,
-    "lax-or-strict": _lax,
-    "json": _json,
-    "chain": _chain,
-    "any": _any,
-}
