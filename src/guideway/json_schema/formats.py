@@ -12,12 +12,12 @@ from guideway.language.nodes import Expr, Lower, Match
 from guideway.language.utf8 import CodePoints, points, union
 
 _LEAP = "(?:0[48]|[2468][048]|[13579][26])"  # two digits divisible by 4, except 00
-_YEAR = r"(?:[1-9]\d{3}|0[1-9]\d\d|00[1-9]\d|000[1-9])"
+_YEAR = r"(?:[1-9][0-9]{3}|0[1-9][0-9][0-9]|00[1-9][0-9]|000[1-9])"
 _MONTH_DAY = (
-    r"(?:(?:0[13578]|1[02])-(?:0[1-9]|[12]\d|3[01])|(?:0[469]|11)-(?:0[1-9]|[12]\d|30)"
-    r"|02-(?:0[1-9]|1\d|2[0-8]))"
+    r"(?:(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])|(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)"
+    r"|02-(?:0[1-9]|1[0-9]|2[0-8]))"
 )
-_DATE = rf"(?:{_YEAR}-{_MONTH_DAY}|(?:\d\d{_LEAP}|{_LEAP}00)-02-29)"
+DATE = rf"(?:{_YEAR}-{_MONTH_DAY}|(?:[0-9][0-9]{_LEAP}|{_LEAP}00)-02-29)"
 
 _HOUR, _MINUTE = r"(?:[01]\d|2[0-3])", r"[0-5]\d"
 _FRACTION = r"(?:\.\d+)?"
@@ -31,10 +31,7 @@ _SECONDS = r"\d+S"
 _MINUTES = rf"\d+M(?:{_SECONDS})?"
 _HOURS = rf"\d+H(?:{_MINUTES})?"
 _CLOCK = f"T(?:{_HOURS}|{_MINUTES}|{_SECONDS})"
-
-
-def date(match: Match) -> Expr:
-    return match(_DATE)
+_DURATION = rf"P(?:(?:{_DAYS}|{_MONTHS}|{_YEARS})(?:{_CLOCK})?|{_CLOCK}|\d+W)"
 
 
 def time(match: Match) -> Expr:
@@ -57,11 +54,7 @@ def _leap_second(match: Match) -> Expr:
 
 
 def date_time(match: Match) -> Expr:
-    return concat(match(f"{_DATE}[Tt]"), time(match))
-
-
-def duration(match: Match) -> Expr:
-    return match(rf"P(?:(?:{_DAYS}|{_MONTHS}|{_YEARS})(?:{_CLOCK})?|{_CLOCK}|\d+W)")
+    return concat(match(f"{DATE}[Tt]"), time(match))
 
 
 _EXCEPTIONS = (0xDF, 0x3C2, 0x6FD, 0x6FE, 0xF0B, 0x3007)
@@ -122,8 +115,8 @@ def _is_stable(char: str) -> bool:
     return unicodedata.normalize("NFKC", folded) == char
 
 
-_OCTET = r"(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"
-IPV4 = rf"{_OCTET}(?:\.{_OCTET}){{3}}"
+OCTET = "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
+IPV4 = rf"{OCTET}(?:\.{OCTET}){{3}}"
 _GROUP = "[0-9a-fA-F]{1,4}"
 
 _LABEL = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
@@ -136,22 +129,9 @@ _QTEXT = r" !#-\[\]-~"
 _MOST_LOCAL = 64  # octets
 
 
-def ipv4(match: Match) -> Expr:
-    return match(IPV4)
-
-
-def ipv6(match: Match) -> Expr:
-    return match(ipv6_pattern(most=7))
-
-
 def hostname(match: Match) -> Expr:
     """Names without hyphens at the third and fourth place of a label."""
     return _name(PLAIN_LABEL, match)
-
-
-def any_hostname(match: Match) -> Expr:
-    """Names with any labels of letters, digits and hyphens."""
-    return _name(_LABEL, match)
 
 
 def _name(label: str, match: Match) -> Expr:
@@ -229,69 +209,28 @@ _UCS = r"\u00a0-\ud7ff\uf900-\ufdcf\ufdf0-\uffef" + "".join(
 _PRIVATE = r"\ue000-\uf8ff\u{f0000}-\u{ffffd}\u{100000}-\u{10fffd}"
 
 
-def uri(match: Match) -> Expr:
-    """A URI with a scheme."""
-    return match(_with_scheme("", ""))
-
-
-def uri_reference(match: Match) -> Expr:
-    """A URI with or without a scheme."""
-    return match(_any("", ""))
-
-
-def iri(match: Match) -> Expr:
-    """An IRI with a scheme."""
-    return match(_with_scheme(_UCS, _PRIVATE))
-
-
-def iri_reference(match: Match) -> Expr:
-    """An IRI with or without a scheme."""
-    return match(_any(_UCS, _PRIVATE))
-
-
-def _any(wide: str, private: str) -> str:
-    return f"{_with_scheme(wide, private)}|{_without_scheme(wide, private)}"
-
-
-def _with_scheme(wide: str, private: str) -> str:
-    rootless = f"{_character(wide)}+(?:/{_character(wide)}*)*"
-    path = f"(?:{_network(wide)}|{_absolute(wide)}|{rootless}|)"
-    return f"[A-Za-z][A-Za-z0-9+.-]*:{path}{_ending(wide, private)}"
-
-
-def _without_scheme(wide: str, private: str) -> str:
-    first = f"(?:[{wide}{_UNRESERVED}{_SUB}@]|{_PERCENT})+"  # no colon, which would end a scheme
-    rootless = f"{first}(?:/{_character(wide)}*)*"
-    path = f"(?:{_network(wide)}|{_absolute(wide)}|{rootless}|)"
-    return f"{path}{_ending(wide, private)}"
-
-
-def _character(wide: str, also: str = "") -> str:
-    return f"(?:[{wide}{_UNRESERVED}{_SUB}:@{also}]|{_PERCENT})"
-
-
-def _network(wide: str) -> str:
-    user = f"(?:(?:[{wide}{_UNRESERVED}{_SUB}:]|{_PERCENT})*@)?"
+def _references(*, scheme: bool, wide: str = "", private: str = "") -> str:
+    """URIs (RFC 3986) or, with `wide` and `private` characters, IRIs (RFC 3987)."""
+    safe = f"{wide}{_UNRESERVED}{_SUB}"
+    character, name = f"(?:[{safe}:@]|{_PERCENT})", f"(?:[{safe}]|{_PERCENT})*"
+    tail = f"(?:/{character}*)*"
+    user = f"(?:(?:[{safe}:]|{_PERCENT})*@)?"
     future = rf"[vV][0-9A-Fa-f]+\.[{_UNRESERVED}{_SUB}:]+"
     address = rf"\[(?:{ipv6_pattern(most=7)}|{future})\]"
-    name = f"(?:[{wide}{_UNRESERVED}{_SUB}]|{_PERCENT})*"  # includes IPv4 addresses
-    return f"//{user}(?:{address}|{name})(?::[0-9]*)?(?:/{_character(wide)}*)*"
+    network = f"//{user}(?:{address}|{name})(?::[0-9]*)?{tail}"  # a name may be an IPv4 address
+    first = f"{character}+" if scheme else f"(?:[{safe}@]|{_PERCENT})+"  # a colon ends a scheme
+    path = f"(?:{network}|/(?:{character}+{tail})?|{first}{tail}|)"
+    query = rf"(?:\?(?:[{safe}:@/?{private}]|{_PERCENT})*)?"
+    fragment = f"(?:#(?:[{safe}:@/?]|{_PERCENT})*)?"
+    return f"{'[A-Za-z][A-Za-z0-9+.-]*:' if scheme else ''}{path}{query}{fragment}"
 
 
-def _absolute(wide: str) -> str:
-    return f"/(?:{_character(wide)}+(?:/{_character(wide)}*)*)?"
-
-
-def _ending(wide: str, private: str) -> str:
-    query = rf"\?{_character(wide, '/?' + private)}*"
-    return rf"(?:{query})?(?:#{_character(wide, '/?')}*)?"
-
-
-def uri_template(match: Match) -> Expr:
-    literal = rf"(?:[!#$&-;=?-\[\]_a-z~{_UCS}{_PRIVATE}]|{_PERCENT})"
-    letter = f"(?:[A-Za-z0-9_]|{_PERCENT})"
-    variable = rf"{letter}(?:\.?{letter})*(?::[1-9][0-9]{{0,3}}|\*)?"
-    return match(rf"(?:{literal}|\{{[+#./;?&=,!@|]?{variable}(?:,{variable})*\}})*")
+_TEMPLATE_LETTER = f"(?:[A-Za-z0-9_]|{_PERCENT})"
+_VARIABLE = rf"{_TEMPLATE_LETTER}(?:\.?{_TEMPLATE_LETTER})*(?::[1-9][0-9]{{0,3}}|\*)?"
+_URI_TEMPLATE = (
+    rf"(?:[!#$&-;=?-\[\]_a-z~{_UCS}{_PRIVATE}]|{_PERCENT}"
+    rf"|\{{[+#./;?&=,!@|]?{_VARIABLE}(?:,{_VARIABLE})*\}})*"
+)
 
 
 _DEEPEST = 8
@@ -449,11 +388,6 @@ def idn_hostname(match: Match) -> Expr:
     return alt(hostname(match), _idn_name(match, one_way), _idn_name(match, either_way))
 
 
-def any_idn_hostname(match: Match) -> Expr:
-    """A superset of internationalised host names, maybe with a final dot."""
-    return match(rf"{_ANY_CODE}+(?:{_DOTS}{_ANY_CODE}+)*{_DOTS}?")
-
-
 def _idn_name(match: Match, label: Expr) -> Expr:
     return concat(label, repeat(concat(match(_DOTS), label), 0, _MOST_LABELS - 1))
 
@@ -581,19 +515,6 @@ def _idn_class(sort: Sort) -> str:
     return f"[{code_class(sorts()[sort])[0]}]"
 
 
-def _uuid(match: Match) -> Expr:
-    return match("[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
-
-
-def _json_pointer(match: Match) -> Expr:
-    return match(r"(?:/(?:[^/~]|~[01])*)*")
-
-
-def _relative_json_pointer(match: Match) -> Expr:
-    """Exclude index manipulation (`0+1/a`, latest draft), which validators refuse."""
-    return match(r"(?:0|[1-9][0-9]*)(?:#|(?:/(?:[^/~]|~[01])*)*)")
-
-
 @final
 @dataclass(frozen=True, slots=True)
 class _Format:
@@ -608,25 +529,43 @@ class _Format:
     plain: bool = False
 
 
+def _pattern(pattern: str, *, plain: bool = False) -> _Format:
+    return _Format(lambda match: match(pattern), plain=plain)
+
+
+def _any_name(match: Match) -> Expr:
+    return _name(_LABEL, match)
+
+
+def _any_idn_name(match: Match) -> Expr:
+    return match(rf"{_ANY_CODE}+(?:{_DOTS}{_ANY_CODE}+)*{_DOTS}?")
+
+
+_POINTER = "(?:/(?:[^/~]|~[01])*)*"
+_URI, _LOCAL = _references(scheme=True), _references(scheme=False)
+_IRI, _LOCAL_IRI = (
+    _references(scheme=scheme, wide=_UCS, private=_PRIVATE) for scheme in (True, False)
+)
 _TABLE: Final[dict[str, _Format]] = {
-    "date": _Format(date, plain=True),
+    "date": _pattern(DATE, plain=True),
     "date-time": _Format(date_time, plain=True),
     "time": _Format(time, plain=True),
-    "duration": _Format(duration, plain=True),
+    "duration": _pattern(_DURATION, plain=True),
     "email": _Format(email),
     "idn-email": _Format(idn_email),
-    "hostname": _Format(hostname, any_hostname, plain=True),
-    "idn-hostname": _Format(idn_hostname, any_idn_hostname),
-    "ipv4": _Format(ipv4, plain=True),
-    "ipv6": _Format(ipv6, plain=True),
-    "uri": _Format(uri, plain=True),
-    "uri-reference": _Format(uri_reference, plain=True),
-    "iri": _Format(iri),
-    "iri-reference": _Format(iri_reference),
-    "uri-template": _Format(uri_template),
-    "json-pointer": _Format(_json_pointer),
-    "relative-json-pointer": _Format(_relative_json_pointer),
-    "uuid": _Format(_uuid, plain=True),
+    "hostname": _Format(hostname, _any_name, plain=True),
+    "idn-hostname": _Format(idn_hostname, _any_idn_name),
+    "ipv4": _pattern(IPV4, plain=True),
+    "ipv6": _pattern(ipv6_pattern(most=7), plain=True),
+    "uri": _pattern(_URI, plain=True),
+    "uri-reference": _pattern(f"{_URI}|{_LOCAL}", plain=True),
+    "iri": _pattern(_IRI),
+    "iri-reference": _pattern(f"{_IRI}|{_LOCAL_IRI}"),
+    "uri-template": _pattern(_URI_TEMPLATE),
+    "json-pointer": _pattern(_POINTER),
+    # Without index manipulation (`0+1/a`, latest draft), which validators refuse.
+    "relative-json-pointer": _pattern(f"(?:0|[1-9][0-9]*)(?:#|{_POINTER})"),
+    "uuid": _pattern("[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}", plain=True),
     "regex": _Format(regex, any_regex),
 }
 FORMATS: Final = tuple(_TABLE)

@@ -90,42 +90,6 @@ def find_draft(uri: object, pointer: str, default: Draft) -> Draft:
     return draft
 
 
-_VOCABULARIES: dict[str, tuple[str, ...]] = {
-    "applicator": (
-        *("prefixItems", "items", "additionalItems", "contains", "properties", "propertyNames"),
-        *("patternProperties", "additionalProperties", "dependentSchemas", "allOf", "anyOf"),
-        *("oneOf", "not", "if", "then", "else"),
-    ),
-    "unevaluated": ("unevaluatedItems", "unevaluatedProperties"),
-    "validation": (
-        *("type", "enum", "const", "multipleOf", "maximum", "exclusiveMaximum", "minimum"),
-        *("exclusiveMinimum", "maxLength", "minLength", "pattern", "maxItems", "minItems"),
-        *("uniqueItems", "maxContains", "minContains", "maxProperties", "minProperties"),
-        *("required", "dependentRequired"),
-    ),
-    "format": ("format",),
-    "core": ("$ref", "$dynamicRef", "$recursiveRef"),
-    "meta-data": (),
-    "content": (),
-}
-_VOCABULARY_URI = re.compile(r"https://json-schema\.org/draft/(20\d\d)-\d\d/vocab/([a-z-]+)")
-
-
-def find_vocabulary(uri: str) -> frozenset[str] | None:
-    """Asserting keywords of a vocabulary, None if it is unknown.
-
-    >>> sorted(find_vocabulary("https://json-schema.org/draft/2019-09/vocab/format"))
-    ['format']
-    """
-    found = _VOCABULARY_URI.fullmatch(uri)
-    name = "" if found is None else found[2].removesuffix("-annotation").removesuffix("-assertion")
-    if found is None or name not in _VOCABULARIES:
-        return None
-    keywords = _VOCABULARIES[name]
-    both = name == "applicator" and found[1] == "2019"  # there, one vocabulary
-    return frozenset((*keywords, *_VOCABULARIES["unevaluated"]) if both else keywords)
-
-
 def asserted(
     raw: Mapping[str, Json], draft: Draft, known: frozenset[str] | None = None
 ) -> dict[str, Json]:
@@ -310,17 +274,23 @@ def has_dynamic(texts: Iterable[str]) -> bool:
 
 def _keywords(vocabularies: dict[str, Json], document: str) -> frozenset[str]:
     """Keywords of the known vocabularies; unknown ones must be optional."""
-    found: set[str] = set()
+    known = _vocabularies()
     for uri, required in vocabularies.items():
-        keywords = find_vocabulary(uri)
-        if keywords is None and required is not False:
+        if uri not in known and required is not False:
             raise UnsupportedError(
                 f"the metaschema requires the unknown vocabulary {show(uri)}",
                 feature="$vocabulary",
                 place=f"{document}/$schema",
             )
-        found |= keywords or frozenset()
-    return frozenset(found)
+    return frozenset[str]().union(*(known.get(uri, ()) for uri in vocabularies))
+
+
+@lru_cache(maxsize=1)
+def _vocabularies() -> dict[str, frozenset[str]]:
+    """Keywords of each vocabulary by its URI, from the meta-schemas of single vocabularies."""
+    read = [json.loads(text) for _, text in _by_path().values()]
+    alone = [raw for raw in read if len(raw.get("$vocabulary", ())) == 1]
+    return {next(iter(raw["$vocabulary"])): frozenset(raw["properties"]) for raw in alone}
 
 
 def identifier(raw: Mapping[str, Json], draft: Draft) -> str:

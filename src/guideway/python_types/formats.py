@@ -10,6 +10,7 @@ from sys import float_info
 from typing import Any, TypeAlias, final
 from zoneinfo import available_timezones
 
+from guideway.json_schema.formats import IPV4, OCTET
 from guideway.json_schema.numerals import (
     FRACTION,
     NATURAL,
@@ -296,8 +297,6 @@ def written(value: object) -> str:
     return repr(value)
 
 
-_OCTET = "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
-IPV4 = rf"(?:{_OCTET}\.){{3}}{_OCTET}"
 _GROUP = "[0-9a-fA-F]{1,4}"
 IPV6 = "|".join(
     [f"(?:{_GROUP}:){{7}}{_GROUP}"]
@@ -383,7 +382,7 @@ def _network4() -> str:
     """IPv4 networks: all bits after the prefix are zero."""
     parts: list[str] = []
     for prefix in range(33):
-        octets = [_OCTET] * (prefix // 8)
+        octets = [OCTET] * (prefix // 8)
         if prefix % 8:
             octets.append(f"(?:{'|'.join(map(str, range(0, 256, 1 << 8 - prefix % 8)))})")
         parts.append(rf"{r'[.]'.join([*octets, *['0'] * (4 - len(octets))])}/{prefix}")

@@ -9,6 +9,7 @@ from math import inf, isfinite, nextafter
 from sys import float_info
 from typing import Any, Final, TypeAlias, final
 
+from guideway.json_schema.formats import DATE
 from guideway.json_schema.numerals import (
     FRACTION,
     NATURAL,
@@ -34,14 +35,6 @@ from guideway.python_types.formats import (
 )
 from guideway.python_types.patterns import SHAPES, TRIMMED, translate, unchanged
 from guideway.python_types.place import Core, Place, Schema, integer
-
-_LONG = "(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])"
-_SHORT = "(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)"
-_FEBRUARY = "02-(?:0[1-9]|1[0-9]|2[0-8])"
-_ANY_YEAR = "(?:000[1-9]|00[1-9][0-9]|0[1-9][0-9]{2}|[1-9][0-9]{3})"
-_FOURTHS = "(?:0[48]|[2468][048]|[13579][26])"
-_LEAP_YEAR = f"(?:[0-9]{{2}}{_FOURTHS}|{_FOURTHS}00)"
-DATE = f"(?:{_ANY_YEAR}-(?:{_LONG}|{_SHORT}|{_FEBRUARY})|{_LEAP_YEAR}-02-29)"
 
 _CLOCK = "(?:[01][0-9]|2[0-3]):[0-5][0-9]"
 TIME = rf"{_CLOCK}(?::[0-5][0-9](?:\.[0-9]{{1,6}})?)?"
