@@ -495,6 +495,8 @@ def test_nothing_is_nothing_whatever_its_exponent():
 # Number keywords together.
 
 KEYWORDS_BYTES = [bytes([byte]) for byte in range(256)]
+
+
 def test_where_no_item_is_left_a_long_exponent_is_not_searched() -> None:
     schema = {
         "type": "array",
