@@ -1,48 +1,29 @@
-"""Patterns of JSON Schema: search without automata, and finite patterns."""
+"""Patterns of JSON Schema in texts: which they are found in, and a few of those."""
 
 import re
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
-from typing import Final, final
+from typing import Final
 
 from guideway.errors import GuidewayError, SourceError, UnsupportedError
-from guideway.language.fuel import while_there_is_room
+from guideway.language.expr import ALL_BYTES, all_of, byte_set, repeat
+from guideway.language.fuel import attempt, spend, while_there_is_room
 from guideway.language.nodes import Expr
-from guideway.language.regular import contains
+from guideway.language.regular import arcs, contains
+from guideway.language.shortest_string import Least
 from guideway.regex.finite import finite_texts
 from guideway.regex.lowering import lower_search
 from guideway.regex.parser import parse_regex
-from guideway.regex.tree import (
-    Alternation,
-    Anchor,
-    Class,
-    Dot,
-    Group,
-    Leaf,
-    Look,
-    Node,
-    Pattern,
-    Range,
-    Repeat,
-    Sequence,
-    Shorthand,
-    Text,
-)
+from guideway.regex.tree import Anchor, Node, Pattern, Sequence
 
-_PRINTABLE: Final = frozenset(map(chr, range(0x20, 0x7F)))
-_WORD: Final = frozenset("_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
-_NAMED: Final = {"digit": frozenset("0123456789"), "space": frozenset(" "), "word": _WORD}
-_CHOICE: Final = "aA0-_.b/: 1"  # preferred characters of a class, else the least ones
-_DEEPEST: Final = 64  # nodes within nodes
+_PRINTABLE: Final = range(0x20, 0x7F)
+_PRINTABLE_BYTE: Final = byte_set(_PRINTABLE)
 _LONGEST: Final = 256  # characters
+_SAMPLES: Final = 3
+_WORK: Final = 4_000  # fuel of one search
 _FLAGS: Final = re.compile(r"(?:\(\?[A-Za-z]+\))*")
-_WAYS: Final = ((0, 0), (1, 0), (1, 1), (4, 2), (12, 3))  # (repetitions, shift of choices)
-
-
-class _UnknownError(Exception):
-    """The answer is unknown."""
 
 
 @lru_cache(maxsize=1024)
@@ -82,92 +63,33 @@ def _searched(pattern: str) -> Expr:
     return lower_search(parsed(pattern))
 
 
-@lru_cache(maxsize=4096)
-def members(leaf: Class | Shorthand | Dot) -> frozenset[str]:
-    """The printable ASCII characters that a leaf matches."""
-    if isinstance(leaf, Dot):
-        return _PRINTABLE
-    if leaf.mode.ignore_case:
-        raise _UnknownError
-    if isinstance(leaf, Shorthand):
-        if leaf.name not in _NAMED:
-            raise _UnknownError
-        return _PRINTABLE - _NAMED[leaf.name] if leaf.negated else _NAMED[leaf.name]
-    found = set[str]()
-    for item in leaf.items:
-        if isinstance(item, int):
-            found.add(chr(item))
-        elif isinstance(item, Range):
-            found.update(char for char in _PRINTABLE if item.low <= ord(char) <= item.high)
-        else:
-            found |= members(item)
-    return frozenset(_PRINTABLE - found if leaf.negated else _PRINTABLE & found)
+def samples(patterns: tuple[str, ...], low: int = 0, high: int = _LONGEST) -> Iterator[str]:
+    """A few printable texts of `low` to `high` characters in which all patterns are found.
 
-
-def samples(pattern: str, more: int = 0) -> Iterator[str]:
-    """A few texts in which a pattern may be found, ignoring lookaround; `more` adds repetitions.
-
-    >>> list(samples("^(a|b[0-9]){2}$"))
-    ['aa', 'aa', 'b0b0', 'aa', 'b0b0']
+    >>> [*samples(("^(a|b[0-9]){2}$",))], [*samples(("^a", "b$"), 3)]
+    (['aa', 'ab0', 'b0b0'], ['a b', 'a  b', 'a   b'])
     """
-    for extra, shift in _WAYS:
-        found = _sample(pattern, extra + more, shift)
+    for _ in range(_SAMPLES):
+        found = _sample(patterns, low, min(high, _LONGEST))
         if found is None:
-            return
+            break
         yield found
+        low = len(found) + 1
 
 
 @lru_cache(maxsize=4096)
-def _sample(pattern: str, extra: int, shift: int) -> str | None:
-    try:
-        return _Sampler(extra, shift).text(parsed(pattern).body, _DEEPEST)
-    except _UnknownError:
-        return None
+def _sample(patterns: tuple[str, ...], low: int, high: int) -> str | None:
+    found: list[str] = []
 
+    def search() -> bool:
+        fit = all_of([*map(_searched, patterns), repeat(_PRINTABLE_BYTE, low, high)])
+        word = Least(ALL_BYTES, arcs, spend).word(fit)
+        found.extend([] if word is None else [word.text.decode()])
+        return True
 
-@final
-class _Sampler:
-    """Makes a text for a pattern, with one choice of repetitions and options."""
-
-    def __init__(self, extra: int, shift: int) -> None:
-        self._extra, self._shift = extra, shift
-        self._made = 0
-
-    def text(self, node: Node, left: int) -> str:
-        if left == 0 or self._made > _LONGEST:
-            raise _UnknownError
-        match node:
-            case Group(item):
-                return self.text(item, left - 1)
-            case Sequence(items):
-                return "".join([self.text(item, left - 1) for item in items])
-            case Alternation(options):
-                return self.text(options[self._shift % len(options)], left - 1)
-            case Repeat(item, low, high):
-                count = max(low, self._extra if high is None else min(self._extra, high))
-                if count > _LONGEST:
-                    raise _UnknownError
-                return "".join([self.text(item, left - 1) for _ in range(count)])
-            case _:
-                return self._leaf(node)
-
-    def _leaf(self, node: Leaf | Look) -> str:
-        match node:
-            case Text(text):
-                self._made += len(text)
-                return text
-            case Class() | Shorthand() | Dot():
-                return self._one(members(node))
-            case _:
-                return ""
-
-    def _one(self, chars: frozenset[str]) -> str:
-        """A character of a class; `shift` above 1 varies it."""
-        usual = [char for char in _CHOICE if char in chars] or sorted(chars)[:4]
-        if not usual:
-            raise _UnknownError
-        self._made += 1
-        return usual[self._made * (self._shift > 1) % len(usual)]
+    with suppress(UnsupportedError), while_there_is_room:
+        attempt(search, _WORK)
+    return found[0] if found else None
 
 
 _MOST: Final = 32  # words
@@ -187,8 +109,9 @@ def words_of_pattern(pattern: Pattern) -> frozenset[str] | None:
     if not (_is_anchor(first, "text start") and _is_anchor(last, "text end")):
         return None
     words = finite_texts(replace(body, items=tuple(middle)), _MOST)
-    plain = words is not None and all(map(_PRINTABLE.issuperset, words))
-    return frozenset(words) if words is not None and plain else None
+    if words is None or not all(ord(char) in _PRINTABLE for word in words for char in word):
+        return None
+    return frozenset(words)
 
 
 def _is_anchor(node: Node, kind: str) -> bool:

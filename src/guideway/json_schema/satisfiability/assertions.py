@@ -6,7 +6,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
-from itertools import chain, combinations, permutations
+from itertools import chain, combinations
 from typing import Any, Final, TypeAlias, final
 
 from guideway.json_schema.formats import FORMATS
@@ -44,9 +44,12 @@ def strings(parts: Iterable[dict[str, Any]]) -> Iterator[str]:
     []
     """
     said = _said(parts)
-    least = max((held for name, held in said if name == "minLength"), default=0)
-    for text in _tried(said, least) if least <= _LONGEST else ():
-        if all(satisfies(name, held, text) for name, held in said):
+    low = max((held for name, held in said if name == "minLength"), default=0)
+    high = min((held for name, held in said if name == "maxLength"), default=_LONGEST)
+    patterns = [held for name, held in said if name == "pattern"]
+    found = samples(tuple(patterns), low, high) if patterns else ()
+    for text in chain(found, (char * max(low, 1) for char in "a0-"), ("",)):
+        if low <= _LONGEST and all(satisfies(name, held, text) for name, held in said):
             yield text
 
 
@@ -63,25 +66,6 @@ def _said(parts: Iterable[dict[str, Any]]) -> tuple[tuple[str, Any], ...]:
 @lru_cache(maxsize=1024)
 def _has_string(said: tuple[tuple[str, Any], ...]) -> bool:
     return any(True for _ in strings([{name: held} for name, held in said]))
-
-
-def _tried(said: tuple[tuple[str, Any], ...], least: int) -> Iterator[str]:
-    patterns = [held for name, held in said if name == "pattern"]
-    found = (text for pattern in patterns for text in samples(pattern))
-    for text in chain(found, _in_a_row(patterns)):
-        yield text
-        for more in {1, max(least - len(text), 0)} - {0}:
-            yield from (text + "a" * more, "a" * more + text)
-    for pattern in patterns if least else ():
-        yield from samples(pattern, least)
-    yield from ("a" * max(least, 1), "0" * max(least, 1), "-" * least)
-
-
-def _in_a_row(patterns: list[str]) -> Iterator[str]:
-    """Samples of all patterns, concatenated in every order."""
-    if 1 < len(patterns) <= _MOST_PATTERNS:
-        for row in permutations(patterns):
-            yield "".join(next(samples(pattern), "") for pattern in row)
 
 
 Raw: TypeAlias = "dict[str, Any]"
