@@ -6,16 +6,16 @@ terminals, and ambiguity, left recursion and empty rules are allowed. Ignored te
 before each terminal and at the end.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import lru_cache
+from itertools import chain
 from typing import Final, cast, final
 
 from guideway.context_free.gbnf import Alternative, Grammar, Item, Name, Terminal
 from guideway.context_free.lark.errors import (
     Indentation,
     LarkGrammar,
-    LarkTable,
     LarkTerminal,
     Production,
     within,
@@ -23,9 +23,11 @@ from guideway.context_free.lark.errors import (
 from guideway.context_free.lark.lalr import without_dead
 from guideway.context_free.lark.plans import (
     Automaton,
-    always_completed,
     check_length,
+    completes,
     least_texts,
+    needs_two_newlines,
+    shrinks,
 )
 from guideway.context_free.lark.scanners import LarkPushdown, Scanners, Way
 from guideway.context_free.lark.source import Lark, regexes_placed
@@ -34,7 +36,6 @@ from guideway.context_free.lark.terminals import (
     limited,
     said_of,
     shortest_words,
-    takes_lines,
 )
 from guideway.context_free.lowering import lower_grammar, unending
 from guideway.errors import LimitError, SourceError, UnsatisfiableError, UnsupportedError
@@ -194,224 +195,129 @@ def _classes(text: Expr) -> tuple[int, ...]:
     return (*alone, *(members for members in others if members))
 
 
-_WORDS: Final = 1, 8  # texts tried for a terminal, first few, then more
-_NEWLINE: Final = b"\n"
-_BLANK: Final = ord(" ")
+_WORDS: Final = 4  # texts tried for a terminal
+_MARGINS: Final = [b"\n" + b" " * width for width in range(9)]  # tried for any width
 
 
 @final
 class Freedom:
-    """The texts after which each stack has a completion.
+    """The texts after which every LALR stack is taken to have a completion.
 
-    `spacer` is one if no guard is pending after it. `lines` are the newline exits that may begin
-    any line, `last` those that may begin a last line of any width.
+    No guard is pending after the spacer `spacer`. `lines` are the newline exits that may begin any
+    line, `last` those that may begin a last line of any width.
     """
 
     def __init__(
-        self, spacer: bytes, lines: frozenset[Exit], last: frozenset[Exit], spelling: "_Spelling"
+        self, spacer: bytes, lines: frozenset[Exit], last: frozenset[Exit], spellable: int
     ) -> None:
-        self.spacer, self.lines, self.last = spacer, lines, last
-        self._spelling = spelling
+        self.spacer, self.lines, self.last, self._spellable = spacer, lines, last, spellable
 
     def word(self, way: Way) -> bytes | None:
         """A text of a terminal with the spacer, valid whatever follows; not for newlines."""
-        word = None if way.ignored else self._spelling.kept_word(way, self.spacer)
+        word = None if way.ignored else _kept_word(way, self.spacer, self._spellable)
         return None if word is None else word + self.spacer
 
 
 def freedom(grammar: LarkGrammar, scanners: Scanners, spellable: int = ALL_BYTES) -> Freedom | None:
-    """The spacer and newlines of a grammar if every stack has a completion, else None."""
-    table = grammar.table
+    """The first spacer that any two terminals may have between them, None if unknown.
+
+    A LALR automaton makes only stacks that the rules can complete. Their completions are texts if
+    the lexer reads a text of each terminal before the spacer, or if each state has a completion
+    without the other terminals.
+    """
+    table, lines = grammar.table, grammar.indentation
     # Non-Lark parts have no terminals to separate.
-    if table is None or grammar.parts or not grammar.ignored:
+    if table is None or grammar.parts or not grammar.ignored or not completes(grammar, table):
         return None
-    return _Spelling(grammar, table, scanners, spellable).freedom()
+    # No transition leads to the start state: only ignored text precedes it.
+    begun, *states = [table.named(wanted) for wanted in table.wanted]
+    widest, withheld = [*scanners.widest(states)], scanners.withheld([begun, *states])
+    ignored = [way for _, way in widest if way.ignored]
+    first = [way for way in scanners.ways(begun) if way.ignored]
+    newline = "" if lines is None else lines.newline
+    newlines = [way for _, way in widest if way.terminal == newline]
+    made = set[str]() if lines is None else {newline, lines.indent, lines.dedent}
+    for spacer in _spacers(ignored, spellable):
+        kept = dict[str, bytes | None]()
+        for called, way in widest:
+            if not way.ignored and way.terminal != newline and called not in withheld:
+                word, name = _kept_word(way, spacer, spellable), table.alike.get(called, called)
+                kept[name] = word and kept.get(name, word)
+        words = {name: word for name, word in kept.items() if word is not None}
+        following = [*words.values()]
+        if newlines:
+            words[newline] = b"\n"
+        # Two newlines in a row are one terminal, unless the spacer parts them.
+        following += [spacer] if needs_two_newlines(table, lines) else []
+        starts = [[e for e in way.exits if _starts_lines(e, following)] for way in newlines]
+        if (
+            any(_stands(way, spacer, words.values()) for way in ignored)
+            and any(_stands(way, spacer, [words[n]]) for way in first for n in begun if n in words)
+            and all(starts)
+            and shrinks(table, grammar.start, {*table.terminals[1:]} - made - words.keys())
+        ):
+            exits = (each for way in newlines for each in way.exits)
+            last = (each for each in exits if is_last(each.after) and _goes_on(each.text))
+            return Freedom(spacer, frozenset(chain(*starts)), frozenset(last), spellable)
+    return None
 
 
-@final
-class _Spelling:
-    """Search for a spacer between any two terminals."""
+def _spacers(ignored: Iterable[Way], spellable: int) -> list[bytes]:
+    """Short ignored texts, shortest first, and two blanks.
 
-    def __init__(
-        self, grammar: LarkGrammar, table: LarkTable, scanners: Scanners, spellable: int
-    ) -> None:
-        self._grammar, self._table, self._spellable = grammar, table, spellable
-        lines = grammar.indentation
-        self._scanners = scanners
-        self._newline = "" if lines is None else lines.newline
-        declared = set[str]() if lines is None else {lines.indent, lines.dedent}
-        # No transition leads to the start state: only ignored text precedes it.
-        begun = table.named(table.wanted[table.start])
-        others = {wanted for at, wanted in enumerate(table.wanted) if at != table.start}
-        states = [table.named(wanted) for wanted in others]
-        # Terminals without an action in any state cannot be written.
-        self._names = frozenset(table.terminals[1:]) - declared
-        self._alike = table.alike
-        self._first = scanners.ways(begun)
-        self._newlines: list[Way] = []
-        self._ignored: list[Way] = []
-        self._taken: dict[str, list[Way]] = {}
-        self._withheld = scanners.withheld([begun, *states])
-        for called, way in scanners.widest(states):
-            if way.ignored:
-                self._ignored.append(way)
-            else:
-                self._take(called, way)
-        for way in self._first:
-            if not way.ignored:
-                self._take(way.terminal, way)
-        # The start goes on with one of the shifted terminals, else with any.
-        self._begun = [[name] for name in begun if name in table.shifts[table.start]] or [begun]
-        self._kept: dict[tuple[Way, bytes], bytes | None] = {}
-        self._words = _WORDS[0]
-        self._completed: dict[tuple[frozenset[str], bool], bool] = {}
-        self._after = cache(remainder)
+    A newline ends most comments, other spaces do not. Two blanks keep a YAML dash from beginning a
+    block on its line.
+    """
+    exits = [leaving.text for way in ignored for leaving in way.exits]
+    found = {word for text in exits for word in shortest_words(text, spellable, 1)}
+    for word in (b"\n", b" ", b"  "):
+        if spellable >> word[0] & 1 and any(remainder(text, word).nullable for text in exits):
+            found.add(word)
+    return sorted(found, key=lambda each: (len(each), each != b"\n", each))
 
-    def _take(self, called: str, way: Way) -> None:
-        if way.terminal == self._newline:
-            self._newlines.append(way)
-        else:
-            self._taken.setdefault(called, []).append(way)
 
-    def freedom(self) -> Freedom | None:
-        """The freedom with the first spacer that works."""
-        exits = [leaving for way in self._ignored for leaving in way.exits]
-        spaces = {
-            word
-            for leaving in exits
-            for word in shortest_words(leaving.text, self._spellable, _WORDS[0])
-        }
-        blanks = [bytes((_BLANK,)) * count for count in range(1, 3 if self._newline else 2)]
-        for word in (_NEWLINE, *blanks):
-            # A newline ends most comments, other spaces do not. Two blanks keep a YAML dash from
-            # beginning a block on its line.
-            if self._spellable >> word[0] & 1 and any(
-                self._after(leaving.text, word).nullable for leaving in exits
-            ):
-                spaces.add(word)
-        for self._words in _WORDS:
-            for word in _by_length(spaces):
-                lines = self._spacer_exits(word)
-                if lines is not None:
-                    return Freedom(word, lines, self._last(), self)
-            self._kept.clear()
-        return None
+def _kept_word(way: Way, spacer: bytes, spellable: int) -> bytes | None:
+    """A text that matches a terminal whatever follows the spacer after it."""
+    for leaving in way.exits:
+        if remainder(leaving.after, spacer) is ANYTHING:
+            for word in shortest_words(leaving.text, spellable, _WORDS):
+                if _holds(way, word + spacer):
+                    return word
+    return None
 
-    def _spacer_exits(self, space: bytes) -> frozenset[Exit] | None:
-        """The newline exits that may begin any line if `space` is a spacer, else None."""
-        words = self._spelled(space)
-        spelled = [*words.values()]
-        if not any(self._stands(way, space, spelled) for way in self._ignored):
-            return None
-        if not self._stands_first(space, words):
-            return None
-        avoided = self._names.difference(words)
-        others = [word for name, word in words.items() if name != self._newline]
-        if self._is_completed(avoided):
-            return self._lines(others) if self._newline else frozenset()
-        # A newline may be required after the end of a block, as in Python's interactive mode.
-        lines = self._lines([*others, space]) if self._newline else None
-        return lines if lines and self._is_completed(avoided, parted=True) else None
 
-    def _is_completed(self, avoided: frozenset[str], *, parted: bool = False) -> bool:
-        key = avoided, parted
-        if key not in self._completed:
-            self._completed[key] = always_completed(
-                self._grammar, self._table, avoided, parted=parted
-            )
-        return self._completed[key]
+def _holds(way: Way, text: bytes) -> bool:
+    """Return True if no earlier terminal matches, whatever follows the text."""
+    return not isinstance(way.guard, Ahead) or remainder(way.guard.item, text) is ANYTHING
 
-    def _spelled(self, space: bytes) -> dict[str, bytes]:
-        """A text for each terminal that has one before the space in every state."""
-        found: dict[str, bytes] = {}
-        for called, ways in self._taken.items():
-            if called in self._withheld:
-                continue
-            words = [self.kept_word(way, space) for way in ways]
-            if words[0] is not None and None not in words:
-                found[self._alike.get(called, called)] = words[0] + space
-        if self._newlines:
-            found[self._newline] = _NEWLINE
-        return found
 
-    def kept_word(self, way: Way, space: bytes) -> bytes | None:
-        """A text that matches a terminal whatever follows the space after it."""
-        key = way, space
-        if key not in self._kept:
-            self._kept[key] = next(
-                (
-                    word
-                    for leaving in way.exits
-                    if self._after(leaving.after, space) is ANYTHING
-                    for word in shortest_words(leaving.text, self._spellable, self._words)
-                    if self._holds(way, word + space)
-                ),
-                None,
-            )
-        return self._kept[key]
-
-    def _stands(self, way: Way, space: bytes, words: Iterable[bytes]) -> bool:
-        """Return True if a space is ignored before each word and before the end."""
-        guard = way.guard
-        if isinstance(guard, Ahead) and not self._after(guard.item, space).nullable:
-            return False
-        return any(
-            leaving.after.nullable
-            and self._after(leaving.text, space).nullable
-            and all(
-                self._after(leaving.after, word) is ANYTHING and self._holds(way, space + word)
-                for word in words
-            )
-            for leaving in way.exits
+def _stands(way: Way, spacer: bytes, words: Iterable[bytes]) -> bool:
+    """Return True if a spacer is ignored before each word and before the end."""
+    if isinstance(way.guard, Ahead) and not remainder(way.guard.item, spacer).nullable:
+        return False
+    return any(
+        leaving.after.nullable
+        and remainder(leaving.text, spacer).nullable
+        and all(
+            remainder(leaving.after, word) is ANYTHING and _holds(way, spacer + word)
+            for word in words
         )
-
-    def _stands_first(self, space: bytes, words: Mapping[str, bytes]) -> bool:
-        """Return True if a space is ignored at the start of the text."""
-        read = [[words[name] for name in names if name in words] for names in self._begun]
-        return any(
-            self._stands(way, space, each)
-            for way in self._first
-            if way.ignored
-            for each in read
-            if each
-        )
-
-    def _holds(self, way: Way, text: bytes) -> bool:
-        """Return True if no earlier terminal matches, whatever follows the text."""
-        guard = way.guard
-        return not isinstance(guard, Ahead) or self._after(guard.item, text) is ANYTHING
-
-    def _lines(self, words: Sequence[bytes]) -> frozenset[Exit] | None:
-        """The newline exits of any width before each word and the end; None if a way has none."""
-        if not self._spellable >> _NEWLINE[0] & self._spellable >> _BLANK & 1:
-            return None
-        found = set[Exit]()
-        for way in self._newlines:
-            taken = {each for each in way.exits if self._begins_lines(each, words)}
-            if not taken or not self._holds(way, _NEWLINE):
-                return None
-            found |= taken
-        return frozenset(found)
-
-    def _last(self) -> frozenset[Exit]:
-        """The newline exits that nothing follows."""
-        return frozenset(
-            each
-            for way in self._newlines
-            for each in way.exits
-            if is_last(each.after) and takes_lines(each.text, self._spellable)
-        )
-
-    def _begins_lines(self, newline: Exit, words: Iterable[bytes]) -> bool:
-        return (
-            newline.after.nullable
-            and all(self._after(newline.after, word) is ANYTHING for word in words)
-            and takes_lines(newline.text)
-        )
+        for leaving in way.exits
+    )
 
 
-def _by_length(spaces: Iterable[bytes]) -> list[bytes]:
-    return sorted(spaces, key=lambda each: (len(each), each != _NEWLINE, each))
+def _starts_lines(newline: Exit, following: Iterable[bytes]) -> bool:
+    """Return True if a newline may end after any margin, before each of these texts."""
+    return (
+        newline.after.nullable
+        and all(remainder(newline.after, text) is ANYTHING for text in following)
+        and all(remainder(newline.text, margin).nullable for margin in _MARGINS)
+    )
+
+
+def _goes_on(newline: Expr) -> bool:
+    """Return True if any margin may begin a last line."""
+    return all(remainder(newline, margin) is not EMPTY for margin in _MARGINS)
 
 
 REMEMBERED: Final = 4096  # cached places, cleared when full

@@ -1,6 +1,6 @@
 """Lark's LALR automaton, and the proof that each of its stacks can end."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from heapq import heapify, heappop, heappush
 from itertools import chain
@@ -348,43 +348,35 @@ class Blocks:
         return brackets == 0 and blocks == 0
 
 
-def always_completed(
-    grammar: LarkGrammar,
-    table: LarkTable,
-    avoided: frozenset[str] = frozenset(),
-    *,
-    parted: bool = False,
-) -> bool:
-    """Return True if every stack has a completion without the `avoided` terminals.
+def completes(grammar: LarkGrammar, table: LarkTable) -> bool:
+    """Return True if every stack has a completion in terminals.
 
     False may also mean unknown, as without indentation where Lark resolves conflicts; with it, they
-    are taken to leave a completion. `parted`: ignored text may separate two newlines.
+    are taken to leave a completion.
     """
-    rules = {each.rule for each in table.productions}
+    lines, rules = grammar.indentation, {each.rule for each in table.productions}
     terminals = {symbol for each in table.productions for symbol in each.symbols} - rules
-    whole = least_texts(table.productions, dict.fromkeys(terminals, 1))
-    taken = dict.fromkeys(terminals - avoided, 1)
-    least = {**least_texts(table.productions, taken), **taken}
-    if whole.keys() != rules or grammar.start not in least:
+    least = least_texts(table.productions, dict.fromkeys(terminals, 1))
+    if least.keys() != rules:
         return False
-    lines = grammar.indentation
-    if table.denied and (lines is None or any(name == END for _, _, name in table.denied)):
-        return False
-    if lines is not None and not Blocks(lines, table.productions, whole).hold():
-        return False
-    if lines is not None and not parted and _needs_two_newlines(table, lines, least):
-        return False
-    return not avoided or _shrinks(table, least)
+    if lines is None:
+        return not table.denied
+    ends = any(name == END for _, _, name in table.denied)
+    return not ends and Blocks(lines, table.productions, least).hold()
 
 
-def _needs_two_newlines(table: LarkTable, lines: Indentation, least: Mapping[str, int]) -> bool:
+def needs_two_newlines(table: LarkTable, lines: Indentation | None) -> bool:
     """Return True if a newline must follow a newline or a block: two in a row are one terminal."""
+    if lines is None:
+        return False
     firsts: dict[str, set[str]] = {}
     for each in table.productions:
         firsts.setdefault(each.rule, set()).update(each.symbols[:1] or ("",))
     ending, newlines, size = {lines.newline, lines.dedent}, {lines.newline}, -1
     while size < (size := len(ending) + len(newlines)):
-        ending |= {o.rule for o in table.productions if _ends_with(o.symbols, ending, least)}
+        ending |= {
+            each.rule for each in table.productions if not ending.isdisjoint(each.symbols[-1:])
+        }
         newlines |= {rule for rule, found in firsts.items() if found <= newlines}
     for state, kernel in enumerate(table.kernels):
         following = {table.productions[n].symbols[read : read + 1] for n, read in kernel}
@@ -394,34 +386,31 @@ def _needs_two_newlines(table: LarkTable, lines: Indentation, least: Mapping[str
     return False
 
 
-def _ends_with(symbols: Sequence[str], ending: set[str], least: Mapping[str, int]) -> bool:
-    """Return True if one of the symbols `ending` may be the last."""
-    for symbol in reversed(symbols):
-        if symbol in ending:
-            return True
-        if least.get(symbol) != 0:
-            return False
-    return False
-
-
 def _entry(table: LarkTable, state: int) -> str:
     """The symbol before a state."""
     number, read = table.kernels[state][0]
     return table.productions[number].symbols[read - 1]
 
 
-def _shrinks(table: LarkTable, least: Mapping[str, int]) -> bool:
-    """Return True if each state completes a production and every stack shrinks in the end.
+def shrinks(table: LarkTable, start: str, avoided: Collection[str]) -> bool:
+    """Return True if every stack shrinks in the end, without the `avoided` terminals.
 
-    A sufficient check by the symbols before states; `least` has those that can be written.
+    A sufficient check by the symbols before states.
     """
-    todo: dict[str, list[set[str]]] = {}  # rules that replace one symbol, by state and symbol
+    if not avoided:
+        return True
     done = {each.rule for each in table.productions}
+    symbols = {symbol for each in table.productions for symbol in each.symbols}
+    taken = dict.fromkeys(symbols - done - {*avoided}, 1)
+    least = least_texts(table.productions, taken).keys() | taken.keys()
+    if start not in least:
+        return False
+    todo: dict[str, list[set[str]]] = {}  # rules that replace one symbol, by state and symbol
     for state, kernel in enumerate(table.kernels):
         readable = [
             (number, read)
             for number, read in kernel
-            if least.keys() >= {*table.productions[number].symbols[read:]}
+            if least >= {*table.productions[number].symbols[read:]}
         ]
         if not kernel or state == table.end or any(read != 1 for _, read in readable):
             continue

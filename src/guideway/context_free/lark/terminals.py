@@ -373,8 +373,6 @@ def firsts(root: Expr) -> int:
 
 
 _LOOKED_AT: Final = 256  # derivatives visited for a pattern
-_NEWLINE: Final = b"\n"
-_BLANK: Final = ord(" ")
 
 
 @lru_cache(maxsize=1 << 10)
@@ -407,41 +405,6 @@ def is_last(after: Expr) -> bool:
     return after.nullable and all(
         derivative(after, least_byte(members)) is EMPTY for members in byte_classes(after)
     )
-
-
-def takes_lines(text: Expr, ending: int = 0) -> bool:
-    """Return True if each newline may end the text, with any number of blanks after it.
-
-    `ending`: bytes that may precede the end, besides blanks and newlines.
-    """
-    todo, seen, begun = [text], {text}, False
-    ending &= ~sum(1 << byte for byte in b"\n\t ")
-    for node in todo:  # grows while we go
-        if len(seen) > _LOOKED_AT:
-            return False
-        line = derivative(node, _NEWLINE[0])
-        if line is not EMPTY:
-            begun = True
-            if not _takes_blanks(line, ending):
-                return False
-        for members in byte_classes(node):
-            after = derivative(node, least_byte(members))
-            if after is not EMPTY and after not in seen:
-                seen.add(after)
-                todo.append(after)
-    return begun
-
-
-def _takes_blanks(line: Expr, ending: int) -> bool:
-    seen: set[Expr] = set()
-    while line not in seen and len(seen) < _LOOKED_AT and _may_end(line, ending):
-        seen.add(line)
-        line = derivative(line, _BLANK)
-    return line in seen
-
-
-def _may_end(line: Expr, ending: int) -> bool:
-    return line.nullable or any(True for _ in islice(_shortest(line, ending), 1))
 
 
 def swallowing(
