@@ -11,6 +11,8 @@ from itertools import pairwise
 from typing import Annotated, Any, Literal, NamedTuple, Optional
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import (
     AliasPath,
     BaseModel,
@@ -23,7 +25,7 @@ from pydantic import (
 )
 from typing_extensions import TypedDict
 
-from guideway.api.parsing.partial import read_partial
+from guideway.api.parsing.partial import NOTHING, read_partial, read_prefix
 from type_samples import TYPES
 
 
@@ -265,3 +267,76 @@ def test_the_same_text_is_read_alike_each_time() -> None:
     adapter = TypeAdapter(list[Address])
     text = json.dumps([{"street": "a"}, {"street": "b"}])[:-3]
     assert read_partial(adapter, text) == read_partial(adapter, text)
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=12,
+)
+
+
+def begins(part: Any, whole: Any) -> bool:
+    """Whether `part` is what `whole` may look like before it is all there."""
+    match part, whole:
+        case str(), str():
+            return whole.startswith(part)
+        case list(), list():
+            return len(part) <= len(whole) and all(map(begins, part, whole))
+        case dict(), dict():
+            return list(part) == list(whole)[: len(part)] and all(
+                begins(part[key], whole[key]) for key in part
+            )
+        case _:
+            return part == whole and type(part) is type(whole)
+
+
+@given(VALUES, st.booleans(), st.data())
+def test_every_prefix_of_a_text_shows_a_beginning_of_its_value(
+    value: Any, ascii_only: bool, data: st.DataObject
+) -> None:
+    text = json.dumps(value, ensure_ascii=ascii_only, indent=data.draw(st.none() | st.just(1)))
+    cut = data.draw(st.integers(0, len(text)))
+    part, levels = read_prefix(text[:cut])
+    assert part is NOTHING or begins(part, value)
+    assert cut < len(text) or levels == 0
+
+
+@given(st.text(st.sampled_from('{}[]",:\\u01ae-. tn')))
+def test_no_text_makes_it_raise(text: str) -> None:
+    read_prefix(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("", NOTHING),
+        ("1", NOTHING),
+        ("1 ", 1),
+        ("tru", NOTHING),
+        ("true", True),
+        (r'"a\u00', "a"),
+        (r'"a\ud83d', "a"),
+        (r'"a\ud83d\ude00', "a😀"),
+        ('{"a":', {}),
+        ('{"a": {"b": [nul', {"a": {"b": []}}),
+        ('{"a": "b 1', {"a": "b 1"}),
+        ("]", NOTHING),
+    ],
+)
+def test_what_is_not_whole_does_not_count(text: str, shown: Any) -> None:
+    assert read_prefix(text)[0] == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "levels"),
+    [
+        ("[1, 2] ", 0),
+        ('{"a": [1], "b": ["c", "d', 3),
+        ('{"a": [1], "b": ["c", "d"', 2),
+        ('{"a": [1], "b', 1),
+        ('{"a": "]", "b": [[', 3),
+    ],
+)
+def test_only_the_last_parts_are_open(text: str, levels: int) -> None:
+    assert read_prefix(text)[1] == levels

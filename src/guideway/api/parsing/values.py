@@ -206,7 +206,10 @@ def partial_value(source: Source | None, text: str) -> Any:
 
             return read_partial(type_schema(type_).adapter, text)
         case JsonSchema():
-            return _partial_json(text)
+            from guideway.api.parsing.partial import NOTHING, read_prefix
+
+            data, _ = read_prefix(text)
+            return None if data is NOTHING else data
         case Either(parts) | Both(parts):
             typed = [part for part in parts if _is_typed(part)]
             return partial_value(typed[0], text) if typed else text
@@ -251,13 +254,3 @@ def _read_json(text: str) -> tuple[Any, GuidewayError | None]:
         return json.loads(text), None
     except (ValueError, RecursionError) as error:
         return None, _refused(error)
-
-
-def _partial_json(text: str) -> Any:
-    from guideway.api.parsing.prefix import plain, read_prefix
-
-    try:
-        node = read_prefix(text)
-        return None if node is None else plain(node)
-    except (ValueError, RecursionError):  # too deep, or a number too long, for Python
-        return None
