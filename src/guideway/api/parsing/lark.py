@@ -11,13 +11,14 @@ reductions of the LALR automaton.
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeAlias, cast, final
 
 from guideway.context_free.lark.errors import END, LarkGrammar, LarkTable
+from guideway.context_free.lark.lowering import Place, Places
 from guideway.context_free.lark.reader import earley, read_lark
-from guideway.context_free.lark.scanners import Scanners, Way
+from guideway.context_free.lark.scanners import Way
 from guideway.context_free.lark.source import Lark
 from guideway.json_schema.source import JsonSchema
 from guideway.language.derivative import Derivatives
@@ -27,7 +28,6 @@ from guideway.sources.regions import Captured
 from guideway.sources.sources import Either, Source, Text
 
 Ends: TypeAlias = Callable[[Source, int], Sequence[int]]
-Stack: TypeAlias = tuple[int, ...]
 
 
 @final
@@ -95,81 +95,72 @@ class Texts:
         return found
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """Reading state: text position, automaton stack, brackets and blocks."""
-
-    at: int
-    stack: Stack
-    brackets: int = 0
-    widths: tuple[int, ...] = (0,)
-
-
-def read(grammar: LarkGrammar, table: LarkTable, texts: Texts, ends: Ends) -> list[Leaf] | None:
+def read(places: Places, texts: Texts, ends: Ends) -> list[Leaf] | None:
     """The terminals of a whole text, None if it is not in the language."""
-    reader = _Contextual(grammar, table, texts, ends)
-    seen = set[_Place]()
+    reader = _Contextual(places, texts, ends)
+    seen = set[tuple[int, Place]]()
     leaves: list[Leaf] = []
     # For each place on the path: remaining options, and the number of leaves before it.
-    ways = [(iter(reader.options(_Place(0, (table.start,)))), 0)]
+    ways = [(iter([([], 0, places.start)]), 0)]
     while ways:
         options, count = ways[-1]
         option = next(options, None)
         if option is None:
             ways.pop()
             continue
-        taken, place = option
-        if place in seen:
+        taken, at, place = option
+        if (at, place) in seen:
             continue
-        seen.add(place)
+        seen.add((at, place))
         del leaves[count:]
         leaves += taken
-        rest = reader.ended(place)
-        if rest is not None:
-            return leaves + rest
-        ways.append((iter(reader.options(place)), len(leaves)))
-    return reader.ended(_Place(0, (table.start,)))
+        if at == len(texts.data) and places.may_end(place):
+            return leaves + reader.dedents(at, len(place.widths) - 1)
+        ways.append((iter(reader.options(at, place)), len(leaves)))
+    return None
 
 
 @final
 class _Contextual:
     """The contextual lexer and the automaton, one step after the other."""
 
-    def __init__(self, grammar: LarkGrammar, table: LarkTable, texts: Texts, ends: Ends) -> None:
-        self._grammar, self._table, self._texts, self._ends_of = grammar, table, texts, ends
-        self._scanners = Scanners(grammar)
+    def __init__(self, places: Places, texts: Texts, ends: Ends) -> None:
+        self._places, self._texts, self._ends_of = places, texts, ends
 
-    def options(self, place: _Place) -> list[tuple[list[Leaf], _Place]]:
+    def options(self, at: int, place: Place) -> list[tuple[list[Leaf], int, Place]]:
         """Possible leaves at a place, longest first, with the next place."""
-        state = place.stack[-1]
-        names = [
-            n for n in (*self._table.shifts[state], *self._table.reductions[state]) if n != END
-        ]
-        found = [
-            (self._after_terminal(place, way, end), end)
-            for way in self._scanners.ways(names)
-            for end in self._taken(way, place.at)
-        ]
-        for name in names:
-            if name in self._grammar.parts:
-                ends = self._ends_of(self._grammar.parts[name].source, place.at)
-                found += [(self._fed(place, name, end), end) for end in ends if end > place.at]
-        found.sort(key=lambda each: -each[1])
-        return [option for option, _ in found if option is not None]
+        places, data = self._places, self._texts.data
+        taken: list[tuple[str | None, int]] = []
+        for way in places.ways(place.stack.state):
+            terminal = None if way.ignored else way.terminal
+            taken += [(terminal, end) for end in self._taken(way, at)]
+        for name in places.terminals(place):
+            if name in places.grammar.parts:
+                ends = self._ends_of(places.grammar.parts[name].source, at)
+                taken += [(name, end) for end in ends if end > at]
+        found: list[tuple[list[Leaf], int, Place]] = []
+        for terminal, end in sorted(taken, key=lambda each: -each[1]):
+            after = places.read(place, terminal, data[at:end])
+            if after is not None:
+                found.append((self._leaves(terminal, at, end, place, after), end, after))
+        return found
 
-    def ended(self, place: _Place) -> list[Leaf] | None:
-        """Final leaves (dedents) at the end of the text; None if the text cannot end here."""
-        if place.at < len(self._texts.data):
-            return None
-        indentation, stack, leaves = self._grammar.indentation, place.stack, list[Leaf]()
-        if indentation is not None:
-            for _ in place.widths[1:]:
-                stack = _shifted(self._table, stack, indentation.dedent)
-                if stack is None:
-                    return None
-                leaves.append(Leaf(indentation.dedent, place.at, place.at))
-        return leaves if _reduced(self._table, stack, END)[-1] == self._table.end else None
+    def _leaves(
+        self, terminal: str | None, at: int, end: int, before: Place, after: Place
+    ) -> list[Leaf]:
+        """The terminal, unless it is ignored, and the blocks that begin or end with a newline."""
+        told = self._places.indentation
+        if terminal is None or before is after:
+            return []
+        leaf, more = Leaf(terminal, at, end), len(after.widths) - len(before.widths)
+        if told is None or terminal != told.newline:
+            return [leaf]
+        return [leaf, *([Leaf(told.indent, end, end)] if more > 0 else self.dedents(end, -more))]
+
+    def dedents(self, at: int, count: int) -> list[Leaf]:
+        """The ends of some blocks."""
+        told = self._places.indentation
+        return [] if told is None else [Leaf(told.dedent, at, at)] * count
 
     def _taken(self, way: Way, at: int) -> Iterator[int]:
         guard = way.guard
@@ -183,54 +174,6 @@ class _Contextual:
             for end in self._texts.ends(each.text, at):
                 if self._texts.holds(each.after, end):
                     yield end
-
-    def _after_terminal(
-        self, place: _Place, way: Way, end: int
-    ) -> tuple[list[Leaf], _Place] | None:
-        """Leaves and place after a terminal, by the indenter and the automaton."""
-        indentation = self._grammar.indentation
-        if way.ignored:
-            return [], replace(place, at=end)
-        if indentation is not None and way.terminal == indentation.newline:
-            if place.brackets:
-                return [], replace(place, at=end)
-            return self._newline(place, end)
-        found = self._fed(place, way.terminal, end)
-        if found is None or indentation is None:
-            return found
-        more = (way.terminal in indentation.opening) - (way.terminal in indentation.closing)
-        after = replace(found[1], brackets=place.brackets + more)
-        item = 0 if after.brackets else self._grammar.items.get(way.terminal, 0)
-        if item:
-            after = replace(after, widths=(*place.widths, place.widths[-1] + item))
-        return found[0], after
-
-    def _fed(self, place: _Place, name: str, end: int) -> tuple[list[Leaf], _Place] | None:
-        stack = _shifted(self._table, place.stack, name)
-        leaf = Leaf(name, place.at, end)
-        return None if stack is None else ([leaf], replace(place, at=end, stack=stack))
-
-    def _newline(self, place: _Place, end: int) -> tuple[list[Leaf], _Place] | None:
-        """The end of a line, and the blocks that begin or end with it."""
-        indentation = self._grammar.indentation
-        found = self._fed(place, indentation.newline, end) if indentation is not None else None
-        if indentation is None or found is None:
-            return None
-        leaves, after = found
-        line = self._texts.data[place.at : end].rpartition(b"\n")[2]
-        width, widths = line.count(b" ") + line.count(b"\t") * indentation.tab, place.widths
-        names = [indentation.indent] if width > widths[-1] else []
-        while width < widths[-1]:
-            names, widths = [*names, indentation.dedent], widths[:-1]
-        if names == [indentation.indent]:
-            widths = (*widths, width)
-        stack: Stack | None = after.stack
-        for name in names:
-            stack = None if stack is None else _shifted(self._table, stack, name)
-            leaves.append(Leaf(name, end, end))
-        if stack is None or width != widths[-1]:
-            return None
-        return leaves, replace(after, stack=stack, widths=widths)
 
 
 def reduced(table: LarkTable, leaves: Sequence[Leaf]) -> list[tuple[str, int, int]]:
@@ -254,28 +197,14 @@ def reduced(table: LarkTable, leaves: Sequence[Leaf]) -> list[tuple[str, int, in
     return [found[number] for number in order]
 
 
-def _shifted(table: LarkTable, stack: Stack, name: str) -> Stack | None:
-    """The stack after a terminal, if there may be one."""
-    stack = _reduced(table, stack, name)
-    target = table.shifts[stack[-1]].get(name)
-    return None if target is None else (*stack, target)
-
-
-def _reduced(table: LarkTable, stack: Stack, name: str) -> Stack:
-    """The stack after all reductions before a terminal; without end there are none."""
-    for _ in range(len(table.shifts) * (len(stack) + 1)):
-        step = table.reductions[stack[-1]].get(name)
-        if step is None or (name == END and stack[-1] == table.end):
-            break
-        production = table.productions[step]
-        below = len(stack) - len(production.symbols)
-        stack = (*stack[:below], table.gotos[stack[below - 1]][production.rule])
-    return stack
-
-
 @lru_cache(maxsize=32)
 def _read(source: Lark) -> LarkGrammar:
     return read_lark(source)
+
+
+@lru_cache(maxsize=32)
+def _places(source: Lark) -> Places:
+    return Places(_read(source), {})
 
 
 @lru_cache(maxsize=32)
@@ -298,8 +227,9 @@ def captured(source: Lark, data: bytes, ends: Ends) -> Iterator[tuple[Source, in
     if grammar.table is None:
         leaves, rules = _dynamic(source, data)
     else:
-        leaves = read(grammar, grammar.table, Texts(data), ends) or []
-        rules = reduced(grammar.table, leaves) if leaves or not data else []
+        places = _places(source)
+        leaves = read(places, Texts(data), ends) or []
+        rules = reduced(places.table, leaves) if leaves or not data else []
     for rule, first, last in rules:
         if rule in names:
             begin = leaves[first].begin if first < last else 0

@@ -172,6 +172,13 @@ class Lines:
         ended = line.text.nullable and line.columns is not None
         return self.indented(line.place, line.columns or 0) if ended else None
 
+    def after(self, place: Place, newline: bytes) -> Place | None:
+        """The place after a whole newline."""
+        columns: int | None = None
+        for byte in newline:
+            columns = self._columns(columns, byte)
+        return self.indented(place, columns or 0)
+
     def indented(self, place: Place, columns: int) -> Place | None:
         """The place after a newline whose last line has this width, else None."""
         stack, widths = self._automaton.feed(place.stack, self.newline), place.widths
@@ -360,7 +367,7 @@ class Places(Stacked):
         self._scanners.check()  # refuse unsupported terminals now
         self.table = without_dead(grammar.table, self._scanners.unread)
         grammar = replace(grammar, table=self.table)
-        self._grammar, self.indentation = grammar, grammar.indentation
+        self.grammar, self.indentation = grammar, grammar.indentation
         told, lines = grammar.indentation, None
         if told is not None:
             # A block is at least one character wider; its end takes none.
@@ -380,7 +387,7 @@ class Places(Stacked):
 
     def unending(self) -> UnsatisfiableError:
         """The error for a grammar without any text."""
-        rules, least = self._grammar.rules, least_texts(self.table.productions, self._widths)
+        rules, least = self.grammar.rules, least_texts(self.table.productions, self._widths)
         symbols = {symbol for rows in rules.values() for row in rows for symbol in row}
         declared = sorted(symbols - rules.keys() - self._widths.keys())
         if declared:
@@ -410,6 +417,10 @@ class Places(Stacked):
         """Lower bound of the characters from a place to the end."""
         return self._automaton.needs(place.stack)
 
+    def terminals(self, place: Place) -> list[str]:
+        """The terminals with an action at a place."""
+        return self._automaton.terminals(place.stack.state)
+
     def ways(self, state: int) -> tuple[Way, ...]:
         """The terminals that the lexer may match in a state."""
         return self._scanners.ways(self._automaton.terminals(state))
@@ -417,12 +428,18 @@ class Places(Stacked):
     def freedom(self, spellable: int) -> Freedom | None:
         """`freedom` of the grammar with these bytes, None if unknown; cached."""
         if spellable not in self._free:
-            self._free[spellable] = freedom(self._grammar, self._scanners, spellable)
+            self._free[spellable] = freedom(self.grammar, self._scanners, spellable)
         return self._free[spellable]
 
     def behind(self, place: Place, terminal: str | None) -> Place | None:
         """The place after a terminal; None is an ignored one."""
         return place if terminal is None else self._after_terminal(place, terminal)
+
+    def read(self, place: Place, terminal: str | None, text: bytes) -> Place | None:
+        """The place after a terminal with this text; None is an ignored one."""
+        if self._lines is None or terminal != self._lines.newline:
+            return self.behind(place, terminal)
+        return place if place.brackets else self._lines.after(place, text)
 
     def taken(self, place: Place, terminal: str | None) -> Expr:
         """All texts from a place after a terminal; None is an ignored one."""
