@@ -40,6 +40,9 @@ class Leaf:
     end: int
 
 
+Option: TypeAlias = tuple[list[Leaf], int, Place]  # what is read, up to where, and the place there
+
+
 @final
 class Texts:
     """One text, and what regular expressions have to do with it."""
@@ -101,7 +104,8 @@ def read(places: Places, texts: Texts, ends: Ends) -> list[Leaf] | None:
     seen = set[tuple[int, Place]]()
     leaves: list[Leaf] = []
     # For each place on the path: remaining options, and the number of leaves before it.
-    ways = [(iter([([], 0, places.start)]), 0)]
+    first: list[Option] = [([], 0, places.start)]
+    ways = [(iter(first), 0)]
     while ways:
         options, count = ways[-1]
         option = next(options, None)
@@ -127,7 +131,7 @@ class _Contextual:
     def __init__(self, places: Places, texts: Texts, ends: Ends) -> None:
         self._places, self._texts, self._ends_of = places, texts, ends
 
-    def options(self, at: int, place: Place) -> list[tuple[list[Leaf], int, Place]]:
+    def options(self, at: int, place: Place) -> list[Option]:
         """Possible leaves at a place, longest first, with the next place."""
         places, data = self._places, self._texts.data
         taken: list[tuple[str | None, int]] = []
@@ -138,7 +142,7 @@ class _Contextual:
             if name in places.grammar.parts:
                 ends = self._ends_of(places.grammar.parts[name].source, at)
                 taken += [(name, end) for end in ends if end > at]
-        found: list[tuple[list[Leaf], int, Place]] = []
+        found: list[Option] = []
         for terminal, end in sorted(taken, key=lambda each: -each[1]):
             after = places.read(place, terminal, data[at:end])
             if after is not None:
