@@ -320,7 +320,7 @@ def _plainly(constraint: CompiledConstraint) -> Closing:
     plain = Closing(
         constraint._machine, constraint._states, constraint._rows, LOOKED, constraint._graph
     )
-    plain._grouping = None
+    plain._completion_cost = None
     return plain
 
 

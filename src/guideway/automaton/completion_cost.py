@@ -1,12 +1,13 @@
 """Completion cost: bytes that suffice to reach an end. Bounds, not exact distances.
 
 `CostToEnd` bounds the bytes from a configuration, `CostAfterToken` those after any next token.
-`CompletionCost` gives both for a constraint. A bound may be too high, never too low.
+`CompletionCost` gives both for a constraint. A bound may be too high, never too low; it is infinite
+where it is not known.
 """
 
 from collections.abc import Callable, Iterable, Iterator
 from math import inf
-from typing import Final, NamedTuple, TypeAlias, TypeVar, final
+from typing import Final, NamedTuple, TypeVar, final
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -19,7 +20,6 @@ from guideway.automaton.object_tables import UNLIKE, FrameNames
 from guideway.automaton.pushdown_automaton import PushdownAutomaton
 from guideway.automaton.states import State, States
 from guideway.automaton.token_mask_cache import TokenMaskCache
-from guideway.automaton.token_tries import Row
 from guideway.language.fuel import attempt, while_there_is_room
 
 _DEEPEST: Final = 32  # nested nodes; each takes five Python frames
@@ -29,10 +29,10 @@ _SOUGHT: Final = 64  # or one for `cost_after_token`, which enters all in the en
 _ROUGHLY: Final = 2  # factor for NAMED nodes, as the plain engine may find longer completions
 _OTHER: Final = -1  # a key that is no name, in place of a rank
 _NEVER: Final = (-1, 0, 0)
+_READ: Final = frozenset((at.LITERAL, at.LEXEME, at.COUNTED, at.BOUNDED, at.WORDS))
 _FRAMES: Final = frozenset((at.AFTER_BRACE, at.AFTER_VALUE, at.MEMBER, at.MEMBERS, at.KEY))
 
 _Way = TypeVar("_Way")
-Answer = TypeVar("Answer")
 
 
 @final
@@ -42,69 +42,25 @@ class CostToEnd:
     def __init__(self, pda: PushdownAutomaton) -> None:
         self.pda, self._arena, self._dfa = pda, pda.arena, pda.dfa
         self._spans = shared_spans(pda.dfa)
-        self.known: dict[int, int] = {}
-        self._stacks: dict[int, int] = {0: 0}
+        self.known: dict[int, float] = {}
+        self._stacks: dict[int, float] = {0: 0}
         self._left = self._entered = 0
         self._unknown: dict[int, tuple[int, int, int]] = {}
 
-    def at_most(self, macro: int) -> int | None:
-        """Number of bytes that suffice to reach an end; None if not known."""
-        self._begin(_ENTERED)
-        return _soon(lambda: self._macro(macro, 0), _BRIEFLY)
+    def begin(self, entered: int) -> None:
+        """Allow the next bounds to enter so many nodes."""
+        self._left, self._entered, self._unknown = entered, 0, {}
 
-    def node(self, node: int) -> int | None:
-        """Number of bytes that suffice for a node; None if not known."""
-        self._begin(_SOUGHT)
-        return self._node(node, 0)
-
-    def stack(self, stack: int) -> int | None:
-        """The same for all nodes of a stack."""
-        self._begin(_SOUGHT)
-        return self._stack(stack, 0)
-
-    def member(self, names: FrameNames, rank: int) -> int | None:
-        """The same for a comma and the member after it."""
-        self._begin(_SOUGHT)
-        comma = self._node(names.object.comma, 0)
-        return _sum(comma, self._member(names, rank, 0, 0))
-
-    def missing(self, names: FrameNames) -> int | None:
-        """The same for the missing members and the end of an object."""
-        self._begin(_SOUGHT)
-        return self._required(names, _OTHER, 0)
-
-    def farthest(self, state: int) -> int | None:
-        """Greatest distance from an end within a lexical state."""
-        return self._spans.farthest(self._dfa, state)
-
-    def farthest_bounded(self, record: list[int]) -> int | None:
-        """Greatest distance from an end within a BOUNDED node."""
-        return self._spans.farthest_bounded(self._dfa, record)
-
-    def _begin(self, left: int) -> None:
-        self._left, self._entered, self._unknown = left, 0, {}
-
-    def _macro(self, macro: int, depth: int) -> int | None:
+    def macro(self, macro: int, depth: int = 0) -> float:
         if self._arena.macro(macro)[0]:
             return 0
         return self._least(
             self._arena.configurations(macro),
-            lambda one: _sum(self._node(one[0], depth), self._stack(one[1], depth)),
+            lambda one: self.node(one[0], depth) + self.stack(one[1], depth),
         )
 
-    def _least(self, ways: "Iterable[_Way]", measure: Callable[[_Way], int | None]) -> int | None:
-        """Least known bound of some alternatives; if none is known, enter nodes until one is.
-
-        Entering all took 0.1 s where each of many names leads to more of `oneOf`.
-        """
-        left, self._left, ways = self._left, 0, list(ways)
-        found = min((n for n in map(measure, ways) if n is not None), default=None)
-        self._left = left
-        if found is None and left:
-            found = next((n for n in map(measure, ways) if n is not None), None)
-        return found
-
-    def _stack(self, stack: int, depth: int) -> int | None:
+    def stack(self, stack: int, depth: int = 0) -> float:
+        """Bytes that suffice for all nodes of a stack."""
         way = list[tuple[int, int]]()
         while stack not in self._stacks:
             node, below = self._arena.pop(stack)
@@ -112,21 +68,41 @@ class CostToEnd:
             stack = below
         total = self._stacks[stack]
         for above, node in reversed(way):
-            found = self._node(node, depth)
-            if found is None:
-                return None
-            total = self._stacks[above] = total + found
+            total += self.node(node, depth)
+            if total == inf:
+                break
+            self._stacks[above] = total
         return total
 
-    def _node(self, node: int, depth: int) -> int | None:
-        found = self.known.get(node)
-        if found is None and depth < _DEEPEST and not self._is_unknown(node, depth):
+    def node(self, node: int, depth: int = 0) -> float:
+        found = self.known.get(node, inf)
+        if found == inf and depth < _DEEPEST and not self._is_unknown(node, depth):
             entered = self._entered
             found = self._look(node, depth + 1)
-            if found is not None:
+            if found < inf:
                 self.known[node] = found
             elif self._entered == entered:
                 self._unknown[node] = entered, depth, self._left
+        return found
+
+    def farthest(self, state: int) -> float:
+        """Greatest distance from an end within a lexical state."""
+        return _known(self._spans.farthest(self._dfa, state))
+
+    def farthest_bounded(self, record: list[int]) -> float:
+        """Greatest distance from an end within a BOUNDED node."""
+        return _known(self._spans.farthest_bounded(self._dfa, record))
+
+    def _least(self, ways: Iterable[_Way], measure: Callable[[_Way], float]) -> float:
+        """Least known bound of some alternatives; if none is known, enter nodes until one is.
+
+        Entering all took 0.1 s where each of many names leads to more of `oneOf`.
+        """
+        left, self._left, ways = self._left, 0, list(ways)
+        found = min(map(measure, ways), default=inf)
+        self._left = left
+        if found == inf and left:
+            found = next((bound for bound in map(measure, ways) if bound < inf), inf)
         return found
 
     def _is_unknown(self, node: int, depth: int) -> bool:
@@ -134,31 +110,30 @@ class CostToEnd:
         entered, least, left = self._unknown.get(node, _NEVER)
         return entered == self._entered and least <= depth and self._left <= left
 
-    def _look(self, node: int, depth: int) -> int | None:
+    def _look(self, node: int, depth: int) -> float:
         kind, a, b, c, *_ = record = self._arena.record(node)
         match kind:
             case at.NIL:
-                found: int | None = 0
+                found: float = 0
             case at.LITERAL:
-                found = _sum(b, self._node(c, depth))
+                found = b + self.node(c, depth)
             case at.WORDS:
                 found = self._arena.left(a, b)[0]
             case at.LEXEME | at.COUNTED | at.BOUNDED:
                 found = self._lexical(record)
             case at.SEQUENCE:
-                found = _sum(self._node(a, depth), self._node(b, depth))
+                found = self.node(a, depth) + self.node(b, depth)
             case at.CHOICE:
                 options = self._arena.options(a, b)
-                found = self._least(options, lambda one: self._node(one, depth))
+                found = self._least(options, lambda one: self.node(one, depth))
             case at.FORKED:
-                found = self._least(self.forked(node), lambda stack: self._stack(stack, depth))
+                found = self._least(self.forked(node), lambda stack: self.stack(stack, depth))
             case at.EXPR:
                 found = self._expression(node, depth)
             case at.NAMED:
-                rest = self._expression(node, depth)
-                found = None if rest is None else _ROUGHLY * rest
+                found = _ROUGHLY * self._expression(node, depth)
             case _:
-                found = self._within(record, depth) if kind in _FRAMES else None
+                found = self._within(record, depth) if kind in _FRAMES else inf
         return found
 
     def forked(self, node: int) -> Iterator[int]:
@@ -167,26 +142,24 @@ class CostToEnd:
             yield stack
             kind, stack, following, *_ = self._arena.record(following)
 
-    def _expression(self, node: int, depth: int) -> int | None:
+    def _expression(self, node: int, depth: int) -> float:
         target = self._arena.target(node)
         if target >= 0:
-            return self._node(target, depth)
+            return self.node(target, depth)
         if self._left == 0:
-            return None
+            return inf
         self._left, self._entered = self._left - 1, self._entered + 1
-        return self._macro(self.pda.run(at.ENTER, node), depth)
+        return self.macro(self.pda.run(at.ENTER, node), depth)
 
-    def _lexeme(self, state: int) -> int | None:
-        return self._spans.least(self._dfa, state)
+    def _lexeme(self, state: int) -> float:
+        return _known(self._spans.least(self._dfa, state))
 
-    def _lexical(self, record: list[int]) -> int | None:
+    def _lexical(self, record: list[int]) -> float:
         if record[0] == at.BOUNDED:
-            return self._spans.least_bounded(self._dfa, record)
-        if record[0] == at.LEXEME:
-            return self._lexeme(record[1])
-        return _sum(self._lexeme(record[1]), self.items(record))
+            return _known(self._spans.least_bounded(self._dfa, record))
+        return self._lexeme(record[1]) + (self.items(record) if record[0] == at.COUNTED else 0)
 
-    def items(self, record: list[int]) -> int | None:
+    def items(self, record: list[int]) -> float:
         """Bytes of the counted items needed after the current one."""
         _, _, needed, _, between, _ = record
         if not needed:
@@ -194,80 +167,71 @@ class CostToEnd:
         self._dfa.expand(between)
         targets = np.unique(self._dfa.rows[between]).tolist()
         item = self._least([one for one in targets if one != DEAD_END], self._lexeme)
-        return _sum(needed, item and item * needed)
+        return needed + item * needed
 
-    def _within(self, record: list[int], depth: int) -> int | None:
+    def _within(self, record: list[int], depth: int) -> float:
         """Rest of an object, or of a list of names."""
         kind, frame = record[:2]
         names = FrameNames(self._arena, frame)
         if names.object.is_class:
-            return None
+            return inf
         if kind == at.KEY:
             return self._key(record, names, depth)
         if kind in (at.AFTER_BRACE, at.AFTER_VALUE):
-            return self._required(names, _OTHER, depth)
+            return self.missing(names, depth)
         if names.missing and not names.object.bare:  # after a comma or the brace
-            return self._required(names, _OTHER, depth, read=1)
-        keys = names.some(0, names.count)
-        if names.any_others():
-            keys.append(_OTHER)
+            return self.missing(names, depth, read=1)
+        keys = names.some(0, names.count) + [_OTHER] * names.any_others()
 
-        def member(rank: int) -> int | None:
+        def member(rank: int) -> float:
             if rank == _OTHER:
                 return self._other(names, len('""') + UNLIKE, depth)
-            return self._member(names, rank, 0, depth)
+            return self.member(names, rank, depth)
 
-        return _sum(self._least(keys, member), self._required(names, _OTHER, depth))
+        return self._least(keys, member) + self.missing(names, depth)
 
-    def _key(self, record: list[int], names: FrameNames, depth: int) -> int | None:
+    def _key(self, record: list[int], names: FrameNames, depth: int) -> float:
         _, _, trie, text, state, escape = record
         known = trie >= 0 and not escape  # else the character may be one of few names
         _, low, high, read, *_ = self._arena.row("key_nodes", trie) if known else [0] * 6
-        keys = names.some(low, high)
-        if names.any_others():
-            keys.append(_OTHER)
-
+        keys = names.some(low, high) + [_OTHER] * names.any_others()
         is_name = low < high and names.ends(low, read)  # names are in order
         may_end = text >= 0 and not (escape or is_name or names.came(text))
 
-        def rest(rank: int) -> int | None:
+        def rest(rank: int) -> float:
             if rank == _OTHER:
-                more = 0 if may_end else UNLIKE
-                member = _sum(self._lexeme(state), self._other(names, more, depth))
+                member = self._lexeme(state) + self._other(names, 0 if may_end else UNLIKE, depth)
             else:
-                member = self._member(names, rank, read + len('"'), depth)
-            return _sum(member, self._required(names, rank, depth))
+                member = self.member(names, rank, depth, read=read + len('"'))
+            return member + self.missing(names, depth, but=rank)
 
         return self._least(keys, rest)
 
-    def _required(self, names: FrameNames, but: int, depth: int, read: int = 0) -> int | None:
+    def missing(
+        self, names: FrameNames, depth: int = 0, *, but: int = _OTHER, read: int = 0
+    ) -> float:
         """Missing required members except `but`, and the end; `read` commas are already read."""
         if names.object.bare or names.counted:
-            return None if names.counted else 0
-        total = self._node(names.object.closing, depth)
+            return inf if names.counted else 0
         missing = [rank for rank in names.required() if rank != but]
-        for rank in missing:
-            total = _sum(total, self._member(names, rank, 0, depth))
-        for _ in missing[read:]:
-            total = _sum(total, self._node(names.object.comma, depth))
-        return total
+        total = self.node(names.object.closing, depth)
+        total += sum(self.member(names, rank, depth) for rank in missing)
+        return total + sum(self.node(names.object.comma, depth) for _ in missing[read:])
 
-    def _member(self, names: FrameNames, rank: int, read: int, depth: int) -> int | None:
+    def member(self, names: FrameNames, rank: int, depth: int = 0, *, read: int = 0) -> float:
         """A name, without its first `read` bytes, and its value."""
-        value = self._node(names.value(rank), depth)
-        if not names.object.bare:
-            value = _sum(value, self._node(names.object.colon, depth))
-        return _sum(len('""') + names.length(rank) - min(read, 1 + names.length(rank)), value)
+        key = len('""') + names.length(rank) - min(read, 1 + names.length(rank))
+        colon = 0 if names.object.bare else self.node(names.object.colon, depth)
+        return key + self.node(names.value(rank), depth) + colon
 
-    def _other(self, names: FrameNames, key: int, depth: int) -> int | None:
+    def _other(self, names: FrameNames, key: int, depth: int) -> float:
         """A key of `key` bytes that is no name, and its value."""
-        value = self._node(names.object.other, depth)
-        return _sum(key, _sum(value, self._node(names.object.colon, depth)))
+        return key + self.node(names.object.other, depth) + self.node(names.object.colon, depth)
 
 
-def _soon(ask: Callable[[], Answer | None], parts: int) -> Answer | None:
-    """An answer; None if it takes more than so many parts of automata, or space."""
-    found = list[Answer | None]()
+def _soon(ask: Callable[[], float], parts: int) -> float:
+    """A bound; infinite if it takes more than so many parts of automata, or space."""
+    found = list[float]()
 
     def asked() -> bool:
         with while_there_is_room:
@@ -275,11 +239,15 @@ def _soon(ask: Callable[[], Answer | None], parts: int) -> Answer | None:
         return True
 
     attempt(asked, parts)
-    return found[0] if found else None
+    return found[0] if found else inf
 
 
-def _sum(first: int | None, second: int | None) -> int | None:
-    return None if first is None or second is None else first + second
+def _known(found: int | None) -> float:
+    return inf if found is None else found
+
+
+def _finite(bound: float) -> int | None:
+    return None if bound == inf else int(bound)
 
 
 _EACH: Final = 256  # nodes explored in one call; the next continues
@@ -290,8 +258,6 @@ _NAMES: Final = 1 << 10  # names of an object
 _ROUNDS: Final = 32  # rounds to a fixpoint before a node counts as growing
 _OFF: Final = (0, 1, 2, 4, 8, 16, 32, 64, 128)  # discounts of a literal in bytes
 _ESCAPED: Final = len("\\ud83d\\ude00")  # a character of the current key
-_HEADROOM_FRAMES: Final = frozenset((at.AFTER_BRACE, at.AFTER_VALUE, at.MEMBER, at.MEMBERS, at.KEY))
-_READ: Final = frozenset((at.LITERAL, at.LEXEME, at.COUNTED, at.BOUNDED, at.WORDS))
 
 
 class _Part(NamedTuple):
@@ -313,54 +279,33 @@ class CostAfterToken:
         self._near, self._pda, self._arena = near, near.pda, near.pda.arena
         self._parts = dict[int, list[_Part]]()
         self._most: dict[int, float] = {at.NIL: 0}
-        self._frames, self._keys = dict[int, int](), dict[int, float]()
+        self._frames = dict[int, int]()
         self._todo: list[int] = []
         self._new: list[int] = []
         self._off, self._around, self._left = 0, set[int](), _ASKED
 
-    def enough(self, macro: int) -> int | None:
-        """Number of bytes that suffice to reach an end after any token; None if not known (yet).
+    def enough(self, macro: int) -> float:
+        """Number of bytes that suffice to reach an end after any token; infinite if not known yet.
 
         Each call explores a few nodes on limited fuel, as entering one may need a search.
         """
         if self._left == 0:
-            return None
+            return inf
         found = _soon(lambda: self._enough(macro), _FUEL)
-        self._left -= found is None
-        return None if found is None or found == inf else int(found) + self._off * self._passed()
+        self._left -= found == inf
+        return found if found == inf else found + self._off * self._passed()
 
-    def _enough(self, macro: int) -> float | None:
+    def _enough(self, macro: int) -> float:
+        self._near.begin(_SOUGHT)
         parts = [
             part
             for node, stack in self._arena.configurations(macro)
-            for part in self._stack(stack, node)
+            for part in (_Part(node, self._near.stack(stack)), *self._stack(stack))
         ]
         self._todo += [part.node for part in parts if part.node not in self._most]
         if self._arena.macro(macro)[1] or not self._explore(_EACH):
-            return None
+            return inf
         return max((self._most.get(part.node, inf) + part.more for part in parts), default=0)
-
-    def within(self, macro: int) -> list[tuple[int, int]]:
-        """The current lexical states, each with the bytes that suffice while it is not left."""
-        found = list[tuple[int, int]]()
-        if self._todo:  # it may hold names of the current object
-            return found
-        for node, stack in self._arena.configurations(macro):
-            kind, a, _, _, inside, _ = self._arena.record(node)
-            if kind == at.LEXEME:
-                most, inside = self._farthest(a), a
-            elif kind == at.KEY:
-                most = self._within_key(a)
-            else:
-                continue
-            most += _known(self._near.stack(stack))
-            if most < inf:
-                found.append((inside, int(most)))
-        return found
-
-    def _within_key(self, frame: int) -> float:
-        names = FrameNames(self._arena, frame)
-        return self._keys.get(names.thing, inf) + _known(self._near.missing(names))
 
     def _passed(self) -> int:
         """Most literals of cycles that one token can pass, counted by their last bytes."""
@@ -386,11 +331,11 @@ class CostAfterToken:
             if len(self._parts) >= _MOST:
                 self._most.update(dict.fromkeys(self._new, inf))
                 self._todo, self._new = list[int](), list[int]()
-                self._keys.clear()  # some may lack names
                 break
             if left == 0:
                 return False
             left -= 1
+            self._near.begin(_SOUGHT)
             self._parts[node] = parts = [*self._look(node)]  # without fuel it stays in _todo
             self._new.append(node)
             self._todo[-1:] = [part.node for part in parts]
@@ -423,21 +368,17 @@ class CostAfterToken:
                 break
         return growing
 
-    def _stack(self, stack: int, top: int | None = None) -> Iterator[_Part]:
-        if top is not None:
-            yield _Part(top, _known(self._near.stack(stack)))
+    def _stack(self, stack: int) -> Iterator[_Part]:
         while stack:
             node, stack = self._arena.pop(stack)
-            yield _Part(node, _known(self._near.stack(stack)))
+            yield _Part(node, self._near.stack(stack))
 
     def _look(self, node: int) -> Iterator[_Part]:
-        """Positions within a node; negative numbers are objects and members (`_place`)."""
+        """Positions within a node; negative numbers are objects and members, see `_place`."""
         if node < 0:
             thing, member = divmod(-1 - node, 2 * _NAMES)
             return self._member(thing, member - 1) if member else self._object(thing)
         record = self._arena.record(node)
-        if record[0] in _HEADROOM_FRAMES:
-            return self._frame(record[1])
         return self._read(record) if record[0] in _READ else self._held(node, record)
 
     def _held(self, node: int, record: list[int]) -> Iterator[_Part]:
@@ -449,32 +390,36 @@ class CostAfterToken:
             case at.EXPR:
                 yield _Part(self._target(node), 0)
             case at.SEQUENCE:
-                yield _Part(a, self._least(b))
+                yield _Part(a, self._near.node(b))
                 yield _Part(b, 0)
             case at.CHOICE:
                 yield from (_Part(option, 0) for option in self._arena.options(a, b))
             case at.FORKED:
                 for stack in self._near.forked(node):
                     yield from self._stack(stack)
+            case _ if kind in _FRAMES:
+                names = FrameNames(self._arena, a)
+                self._frames.setdefault(names.thing, a)
+                yield _Part(_place(names.thing), self._near.missing(names))
             case _:
                 yield _Part(at.NIL, inf)
 
     def _read(self, record: list[int]) -> Iterator[_Part]:
         """Positions within a node that reads bytes."""
-        kind, a, length, following, between, _ = record
+        near, (kind, a, length, following, between, _) = self._near, record
         match kind:
             case at.LITERAL:
-                yield _Part(at.NIL, length + self._least(following))
+                yield _Part(at.NIL, length + near.node(following))
                 yield _Part(following, 0, 1)
             case at.LEXEME:
-                yield _Part(at.NIL, self._farthest(a))
+                yield _Part(at.NIL, near.farthest(a))
             case at.WORDS:
                 yield _Part(at.NIL, self._arena.left(a, length)[1])
             case at.BOUNDED:
-                yield _Part(at.NIL, _known(self._near.farthest_bounded(record)))
+                yield _Part(at.NIL, near.farthest_bounded(record))
             case _:
-                items = _known(self._near.items(record))
-                yield _Part(at.NIL, max(self._farthest(a), self._farthest(between)) + items)
+                most = max(near.farthest(a), near.farthest(between))
+                yield _Part(at.NIL, most + near.items(record))
 
     def _target(self, node: int) -> int:
         if self._arena.target(node) < 0:
@@ -486,61 +431,40 @@ class CostAfterToken:
             node = self._target(node)
         return node == at.DEAD
 
-    def _least(self, node: int) -> float:
-        return _known(self._near.node(node))
-
-    def _farthest(self, state: int) -> float:
-        return _known(self._near.farthest(state))
-
-    def _frame(self, frame: int) -> Iterator[_Part]:
-        names = FrameNames(self._arena, frame)
-        self._frames.setdefault(names.thing, frame)
-        yield _Part(_place(names.thing), _known(self._near.missing(names)))
-
     def _object(self, thing: int) -> Iterator[_Part]:
         """Positions within an object; members exclude what `missing` already counts."""
         names = FrameNames(self._arena, self._frames[thing])
-        one, bare = names.object, names.object.bare
+        one = names.object
         if one.class_count or one.is_class or names.count > _NAMES:
             yield _Part(at.NIL, inf)
             return
-        self._keys.setdefault(thing, 0)
-        for rank in range(names.count):
-            yield _Part(_place(thing, rank), 0)
-        if not bare:
+        yield from (_Part(_place(thing, rank), 0) for rank in range(names.count))
+        if not one.bare:
             yield _Part(one.closing, 0)
         if not self._is_dead(one.other):
-            yield from self._within_member(names, one.other, self._other_key(names), 0)
+            # A distinct string, without a colon, is of few or of long ones.
+            key = inf if one.colon == at.NIL else self._near.farthest(one.quoted) + UNLIKE
+            yield from self._within_member(names, one.other, key, 0)
 
     def _member(self, thing: int, rank: int) -> Iterator[_Part]:
         names = FrameNames(self._arena, self._frames[thing])
-        value, required = names.value(rank), names.is_required(rank)
+        value = names.value(rank)
         if not self._is_dead(value):
-            counted = (required and self._near.member(names, rank)) or 0
-            key = len('""') + names.length(rank) + _ESCAPED + self._valued(names, value)
-            yield from self._within_member(names, value, key, counted)
+            counted = self._near.member(names, rank) if names.is_required(rank) else 0
+            key = len('""') + names.length(rank) + _ESCAPED
+            yield from self._within_member(names, value, key, 0 if counted == inf else counted)
 
     def _within_member(
-        self, names: FrameNames, value: int, key: float, counted: int
+        self, names: FrameNames, value: int, key: float, counted: float
     ) -> Iterator[_Part]:
         """Positions within a member: in its key of at most `key` bytes, in its value, before it."""
-        yield _Part(at.NIL, key - counted)
+        one, least = names.object, self._near.node(value)
+        key += least + (0 if one.bare else self._near.node(one.colon)) - counted
+        yield _Part(at.NIL, key)
         yield _Part(value, -counted)
-        self._keys[names.thing] = max(self._keys[names.thing], key - counted)
-        if not names.object.bare:
-            yield _Part(names.object.colon, self._least(value) - counted)
-            yield _Part(names.object.comma, key - counted)
-
-    def _valued(self, names: FrameNames, value: int) -> float:
-        colon = 0 if names.object.bare else self._least(names.object.colon)
-        return colon + self._least(value)
-
-    def _other_key(self, names: FrameNames) -> float:
-        """Most bytes of a key that is no name, and its value."""
-        one = names.object
-        if one.colon == at.NIL:  # a distinct string, of few or of long ones
-            return inf
-        return self._farthest(one.quoted) + UNLIKE + self._valued(names, one.other)
+        if not one.bare:
+            yield _Part(one.colon, least - counted)
+            yield _Part(one.comma, key)
 
 
 def _place(thing: int, rank: int = -1) -> int:
@@ -548,15 +472,16 @@ def _place(thing: int, rank: int = -1) -> int:
     return -1 - (2 * _NAMES * thing + rank + 1)
 
 
-def _known(found: int | None) -> float:
-    return inf if found is None else found
-
-
-MOST: Final = 4096  # distinct states
+_STATES: Final = 4096  # distinct states after the tokens of a mask
 _MANY: Final = 1 << 12  # tokens that may each create a state
 _REMEMBERED: Final = frozenset((at.MEMBER, at.MEMBERS, at.KEY, at.CAPTURE))
 
-Apart: TypeAlias = tuple[NDArray[np.uint32], dict[int, int | None]]
+
+class Group(NamedTuple):
+    """Tokens that lead to the same state; `most` bytes suffice after them, None if not known."""
+
+    tokens: NDArray[np.int32]
+    most: int | None
 
 
 @final
@@ -569,31 +494,22 @@ class CompletionCost:
     def at_most(self, state: State) -> int | None:
         """Number of bytes that suffice to reach an end; None if not known soon."""
         with self._states.lock:
-            pda = self._pda(state)
-            return None if pda is None else self._cost_to_end(pda).at_most(state.macro)
+            pda = None if state.ended else state.reader()
+            return None if pda is None else self._at_most(pda, state.macro)
 
     def enough(self, state: State) -> int | None:
         """Number of bytes that suffice to reach an end after any token; None if not known soon."""
+        beside = self._states.beside
         with self._states.lock:
-            pda = self._pda(state)
-            return None if pda is None else self._cost_after_token(pda).enough(state.macro)
+            pda = None if state.ended else state.reader()
+            if pda is None or pda is not self._states.pda:
+                return None
+            if CostAfterToken not in beside:
+                beside[CostAfterToken] = CostAfterToken(self._cost_to_end(pda))
+            return _finite(beside[CostAfterToken].enough(state.macro))
 
-    def staying(self, state: State) -> list[tuple[Row, int]]:
-        """Rows of tokens that stay in a current lexical state, with the bytes that then suffice."""
-        with self._states.lock, while_there_is_room:
-            pda = self._pda(state)
-            if pda is not None:
-                cost_after_token = self._cost_after_token(pda)
-                found = _soon(lambda: cost_after_token.within(state.macro), _FUEL) or []
-                rows = [(pda.mask_cache.staying(inside), most) for inside, most in found]
-                return [(row, most) for row, most in rows if row is not None]
-        return []
-
-    def apart(self, state: State, tokens: "NDArray[np.int64]") -> "Apart | None":
-        """Codes of READ (`kernels.entry`) for tokens of a mask, and by code the bytes that suffice.
-
-        Return None where kernels cannot tell.
-        """
+    def groups(self, state: State, tokens: "NDArray[np.int64]") -> list[Group] | None:
+        """The tokens of a mask by the state after them; None where kernels cannot tell."""
         codes = np.zeros(len(tokens), np.uint32)
         with self._states.lock:
             pda = state.reader()
@@ -604,33 +520,29 @@ class CompletionCost:
             each = np.ascontiguousarray(tokens, np.uint32)
             with while_there_is_room:
                 pda.run(at.READ_EACH, state.macro, len(each), each, codes)
-                return None if (codes & 1).any() else (codes, self._bytes_by_code(pda, codes))
+                order = np.argsort(codes, kind="stable")
+                begins = np.flatnonzero(np.diff(codes[order])) + 1
+                parts = [part for part in np.split(order, begins) if part.size]
+                if (codes & 1).any() or len(parts) > _STATES:
+                    return None
+                return [
+                    Group(tokens[p].astype(np.int32), self._at_most(pda, int(codes[p[0]]) >> 2))
+                    for p in parts
+                ]
         return None
 
-    def _bytes_by_code(
-        self, pda: PushdownAutomaton, codes: "NDArray[np.uint32]"
-    ) -> dict[int, int | None]:
-        met = np.unique(codes).tolist()
-        if len(met) > MOST or pda is not self._states.pda:
-            return dict.fromkeys(met)
+    def _at_most(self, pda: PushdownAutomaton, macro: int) -> int | None:
+        if pda is not self._states.pda:
+            return None
         near = self._cost_to_end(pda)
-        return {code: near.at_most(code >> 2) for code in met}
-
-    def _pda(self, state: State) -> PushdownAutomaton | None:
-        pda = None if state.ended else state.reader()
-        return pda if pda is self._states.pda else None
+        near.begin(_ENTERED)
+        return _finite(_soon(lambda: near.macro(macro), _BRIEFLY))
 
     def _cost_to_end(self, pda: PushdownAutomaton) -> CostToEnd:
-        found = self._states.beside.get(CostToEnd)
-        if found is None:
-            found = self._states.beside[CostToEnd] = CostToEnd(pda)
-        return found
-
-    def _cost_after_token(self, pda: PushdownAutomaton) -> CostAfterToken:
-        found = self._states.beside.get(CostAfterToken)
-        if found is None:
-            found = self._states.beside[CostAfterToken] = CostAfterToken(self._cost_to_end(pda))
-        return found
+        beside = self._states.beside
+        if CostToEnd not in beside:
+            beside[CostToEnd] = CostToEnd(pda)
+        return beside[CostToEnd]
 
 
 def _leads_to_few(pda: PushdownAutomaton, macro: int) -> bool:

@@ -1,16 +1,14 @@
 """Token budgets: tokens that leave room for an end."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import chain
-from operator import itemgetter
 from typing import Final, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from guideway.automaton.completion_cost import MOST, CompletionCost
+from guideway.automaton.completion_cost import CompletionCost, Group
 from guideway.automaton.plain_masks import Reached, Rows
 from guideway.automaton.states import ALL, State, States
 from guideway.automaton.token_tries import Row, pack, unpack
@@ -20,39 +18,6 @@ from guideway.language.derivative import Derivatives
 from guideway.language.nodes import Expr
 from guideway.language.shortest_string import CERTAIN, LONGEST, VAGUE, CaptureDependence
 from guideway.vocabulary.vocabulary import Vocabulary
-
-NONE: Final = np.empty(0, np.int32)
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class Group:
-    """Tokens that lead to the same state.
-
-    `most`: number of bytes that suffice for an end after them, None if unknown. `staying` tokens
-    stay within a string, in several states.
-    """
-
-    tokens: NDArray[np.int32]
-    most: int | None
-    staying: bool = False
-
-
-@final
-class Groups:
-    """The groups of one mask. `most`: bytes that suffice after any of them, None if unknown."""
-
-    def __init__(self, each: list[Group], ways: "_Ways") -> None:
-        self.each, self._ways = each, ways
-        found = [group.most for group in each if group.most is not None]
-        self.most = max(found, default=0) if len(found) == len(each) else None
-
-    def after(self, group: Group) -> Expr:
-        return self._ways.after(group.tokens)
-
-    def without(self, token: int) -> NDArray[np.int32]:
-        others = [group.tokens for group in self.each if token not in group.tokens]
-        return np.concatenate([NONE, *others])
 
 
 @final
@@ -81,57 +46,6 @@ class _Ways:
         return rest
 
 
-@final
-class Grouping:
-    """The groups of the masks of one constraint. Not thread safe; its owner locks."""
-
-    def __init__(
-        self,
-        machine: Derivatives,
-        states: States,
-        completion_cost: CompletionCost,
-        vocabulary: Vocabulary,
-    ) -> None:
-        self._machine, self._states, self._vocabulary = machine, states, vocabulary
-        self._completion_cost = completion_cost
-        self._last: tuple[State, Groups | None] | None = None
-
-    def groups(self, state: State, tokens: int = ALL) -> Groups | None:
-        """The groups of a state's mask; None if kernels do not give them, or there are too many.
-
-        Tokens that stay within a string are grouped by state if they might need more than `tokens`.
-        """
-        if self._last is None or self._last[0] is not state:
-            self._last = state, self._grouped(state, self._completion_cost.staying(state))
-        groups = self._last[1]
-        if groups is not None and any(g.staying and (g.most or 0) > tokens for g in groups.each):
-            groups = self._grouped(state, [])
-            self._last = state, groups
-        return groups
-
-    def _grouped(self, state: State, staying: list[tuple[Row, int]]) -> Groups | None:
-        mask, each = self._states.mask(state).copy(), list[Group]()
-        ends = np.array(sorted(self._vocabulary.eos_ids), np.int64)
-        for row, most in sorted(staying, key=itemgetter(1)):
-            if (tokens := unpack(mask & row)).size:
-                each.append(Group(tokens.astype(np.int32), most, staying=True))
-                mask &= ~row
-        tokens = np.setdiff1d(unpack(mask), ends, assume_unique=True)
-        told = self._completion_cost.apart(state, tokens)
-        if told is None or len(told[1]) > MOST:
-            return None
-        codes, most = told
-        order = np.argsort(codes, kind="stable")
-        begins = np.flatnonzero(np.diff(codes[order])) + 1
-        each += [
-            Group(tokens[part].astype(np.int32), most[int(codes[part[0]])])
-            for part in np.split(order, begins)
-            if part.size
-        ]
-        rest = partial(self._states.rest, state)  # no reference to `self`
-        return Groups(each, _Ways(rest, self._machine, self._vocabulary))
-
-
 _MORE: Final = 16  # tokens kept in reserve if a key or an item may have to differ from earlier ones
 _MANY: Final = 512  # tokens tried one by one near the end of a budget: 30 to 450 ms in all
 _FEW: Final = 64  # tokens tried one by one: a millisecond each
@@ -152,11 +66,10 @@ class Closing:
         self._machine, self._states, self._rows, self._graph = machine, states, rows, graph
         self._vocabulary, self._doubts = vocabulary, CaptureDependence()
         self._ends = sorted(vocabulary.eos_ids)
+        self._grouped: tuple[State, list[Group] | None] | None = None  # of the last state
         self._completion_cost: CompletionCost | None = None
-        self._grouping: Grouping | None = None
         if isinstance(states, States) and graph is None:
             self._completion_cost = CompletionCost(states)
-            self._grouping = Grouping(machine, states, self._completion_cost, vocabulary)
 
     @cached_property
     def _segmentation(self) -> Segmentation:
@@ -193,10 +106,22 @@ class Closing:
 
     def without(self, state: State, token: int) -> Row | None:
         """The mask without the group of `token`; None if the groups are unknown."""
-        if self._grouping is None or state.ended or not self._states.rest(state).looks:
+        if state.ended or not self._states.rest(state).looks:
             return None
-        groups = self._grouping.groups(state, -1)  # no bound: split strings, too
-        return None if groups is None else self._packed(state, groups.without(token))
+        groups = self._groups(state)
+        if groups is None:
+            return None
+        return self._packed(state, [g.tokens for g in groups if token not in g.tokens])
+
+    def _groups(self, state: State) -> list[Group] | None:
+        """The tokens of a mask by the state after them; None where kernels cannot tell."""
+        if self._completion_cost is None:
+            return None
+        if self._grouped is None or self._grouped[0] is not state:
+            ends = np.array(self._ends, np.int64)
+            tokens = np.setdiff1d(unpack(self._states.mask(state)), ends, assume_unique=True)
+            self._grouped = state, self._completion_cost.groups(state, tokens)
+        return self._grouped[1]
 
     def within(self, state: State, mask: Row, tokens_left: int) -> Row:
         """The tokens of a mask after which `tokens_left - 1` suffice."""
@@ -207,28 +132,37 @@ class Closing:
             return mask
         if not self.reaches(state, tokens_left):
             raise too_few(tokens_left, self.distance(self._states.rest(state)))
-        groups = None if self._grouping is None else self._grouping.groups(state, tokens_left - 1)
+        groups = self._groups(state)
         if groups is None:
             near = self.reaches(state, tokens_left // 4)
             return halved(state, mask, tokens_left, self.row, also_half=near)
-        if groups.most is not None:
-            state.enough = min(state.enough, groups.most + 1)
+        known = [group.most for group in groups if group.most is not None]
+        if len(known) == len(groups):
+            state.enough = min(state.enough, max(known, default=0) + 1)
         return mask if tokens_left >= state.enough else self._row_of(state, groups, tokens_left)
 
-    def _row_of(self, state: State, groups: Groups, tokens_left: int) -> Row:
-        left = tokens_left - 1
-        fit = [g.tokens for g in groups.each if self._fits(g, groups, left)]
-        if not (fit or state.accepts):
-            rest = self._states.rest(state)
-            fit = [np.array(self._first(rest, tokens_left), np.int32)]
-            if not set(fit[0].tolist()) <= {t for g in groups.each for t in g.tokens.tolist()}:
-                # as after an item that must differ from others
-                fit = [min(groups.each, key=lambda group: self._length(group, groups)).tokens]
-        return self._packed(state, np.concatenate([NONE, *fit]))
+    def _row_of(self, state: State, groups: list[Group], tokens_left: int) -> Row:
+        left, rest = tokens_left - 1, partial(self._states.rest, state)
+        ways = _Ways(rest, self._machine, self._vocabulary)
 
-    def _packed(self, state: State, tokens: "NDArray[np.int32]") -> Row:
+        def fits(group: Group) -> bool:
+            near = group.most is not None and group.most <= left
+            return near or self.fits(ways.after(group.tokens), left)
+
+        def length(group: Group) -> int:
+            return self.distance(ways.after(group.tokens)) if group.most is None else group.most
+
+        fit = [group.tokens for group in groups if fits(group)]
+        if not (fit or state.accepts):
+            fit = [np.array(self._first(rest(), tokens_left), np.int32)]
+            if not set(fit[0].tolist()) <= {t for g in groups for t in g.tokens.tolist()}:
+                # as after an item that must differ from others
+                fit = [min(groups, key=length).tokens]
+        return self._packed(state, fit)
+
+    def _packed(self, state: State, tokens: list[NDArray[np.int32]]) -> Row:
         ends = np.array(self._ends if state.accepts else [], np.int32)
-        return pack(np.concatenate([tokens, ends]), self._vocabulary.width)
+        return pack(np.concatenate([ends, *tokens]), self._vocabulary.width)
 
     def row(self, state: State, tokens_left: int) -> Row:
         """The tokens after which `tokens_left - 1` suffice, by the plain engine.
@@ -266,14 +200,6 @@ class Closing:
         text = self._machine.hoped(rest)
         self._machine.learn(rest, text)
         return self._segmentation.first(text)
-
-    def _fits(self, group: Group, groups: Groups, tokens: int) -> bool:
-        if group.most is not None and group.most <= tokens:
-            return True
-        return self.fits(groups.after(group), tokens)
-
-    def _length(self, group: Group, groups: Groups) -> int:
-        return self.distance(groups.after(group)) if group.most is None else group.most
 
     def _surely_fits(self, rest: Expr, tokens: int) -> bool:
         """Return True if `rest` fits exactly, or with tokens in reserve."""
