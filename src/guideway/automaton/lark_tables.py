@@ -1,6 +1,6 @@
 """A Lark automaton in the arrays of an automaton: LALR tables, options of each state, stacks."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import islice
 from typing import Final, final
@@ -201,14 +201,12 @@ class LalrNodes:
         pairs = ((len(each.symbols), numbers[each.rule]) for each in table.productions)
         productions = [number for pair in pairs for number in pair]
         rows, cells = self._cells(table, numbers)
-        sets = self._sets(table)
         sizes = {
             "action": at.CELL_ROW_SIZE * states,
             "goto": at.CELL_ROW_SIZE * states,
             "production": len(productions),
             "bracket": terminals,
             "scanner": at.SCANNER_SIZE * states,
-            "sets": len(sets),
         }
         head, size = Lalr(), dtype(Lalr).itemsize // 4
         begin = arena.reserve("lalr", size + sum(sizes.values()) + len(cells))
@@ -217,9 +215,7 @@ class LalrNodes:
             setattr(head, field, place)
             place += each
         rows[:: at.CELL_ROW_SIZE] += place
-        sets[:states] += head.sets
         arena.write("lalr", head.action, rows)
-        arena.write("lalr", head.sets, sets)
         arena.write("lalr", place, cells)
         arena.write("lalr", head.production, np.array(productions, np.int32))
         arena.write("lalr", head.bracket, np.array(self._brackets(), np.int32))
@@ -235,9 +231,9 @@ class LalrNodes:
             head.dedent = self._numbers.get(self._lines.dedent, at.IGNORED)
             head.tab = self._lines.tab
             head.line = 0 if self._free is None else self._spacer(b"\n")
-        head.words = self._words
+        head.words = -(-len(self._names) // _WORD)
         arena.write("lalr", begin, head.as_array(np.int32))
-        arena.reserve("lalr_work", len(table.shifts) + 2 * _ROOM + 3 * self._words)
+        arena.reserve("lalr_work", len(table.shifts) + 2 * _ROOM + head.words)
         arena.context.any_lalr = True
         return begin
 
@@ -253,30 +249,6 @@ class LalrNodes:
         for gotos in table.gotos:
             _add_row({rules[name]: to + 1 for name, to in gotos.items()}, rows, cells)
         return np.array(rows, np.int32), np.array(cells, np.int32)
-
-    def _sets(self, table: LarkTable) -> "NDArray[np.int32]":
-        """`Lalr.sets`: shifts and reductions of each state, most lookaheads first."""
-        sets = [0] * len(table.shifts)
-        for state, (shifts, reductions) in enumerate(
-            zip(table.shifts, table.reductions, strict=True)
-        ):
-            before = dict[int, list[str]]()
-            for name, production in reductions.items():
-                before.setdefault(production, []).append(name)
-            sets[state] = len(sets)
-            sets += [*self._set(shifts), len(before)]
-            for production in sorted(before, key=lambda each: (-len(before[each]), each)):
-                sets += [production, *self._set(before[production])]
-        return np.array(sets, np.uint32).view(np.int32)
-
-    def _set(self, names: Iterable[str]) -> list[int]:
-        """A set of terminals as words of bits, without END."""
-        bits = sum(1 << self._numbers[name] for name in names if name != END)
-        return [bits >> _WORD * word & (1 << _WORD) - 1 for word in range(self._words)]
-
-    @property
-    def _words(self) -> int:
-        return -(-len(self._names) // _WORD)
 
     def _brackets(self) -> list[int]:
         if self._lines is None:

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from guideway.automaton.jit.views import checked, inner, lowest_bit
+from guideway.automaton.jit.views import checked, inner
 from guideway.automaton.kernels import layout as at
 from guideway.automaton.kernels.intern import node_of, stack_of
 from guideway.automaton.kernels.layout import CellRow, Context, Lalr, Node, Production, Scanner
@@ -69,57 +69,15 @@ def _reduced(context: Context, table: int, stack: int, terminal: int) -> int:
 
 @inner
 def accepted(context: Context, table: int, stack: int) -> int:
-    """The SETS of terminals accepted next, found at once while they share one reduction."""
-    lalr, pushed = lalr_of(context, table), context.lalr_work
-    words, wanted = lalr.words, lalr.depth + 1
-    depth, idle, states, best = 0, 0, stack, 0
+    """The SETS of terminals accepted next."""
+    lalr, sets = lalr_of(context, table), context.lalr_work
+    words, begin = lalr.words, lalr.depth + 1
     for word in range(words):
-        pushed[wanted + word] = -1
-        pushed[wanted + words + word] = pushed[wanted + 2 * words + word] = 0
-    while best >= 0 and depth < lalr.depth and idle < _LONGEST:
-        state = pushed[depth - 1] if depth > 0 else top_of(context, states).b
-        best = _narrowed(context, table, state, wanted)
-        if best >= 0:
-            depth, below = _reduce(context, table, best, depth, states)
-            states, idle = below, idle + 1 if below == states else 0
-    _add_others(context, table, stack, wanted + words)
-    return _sets_of(context, wanted + words, words)
-
-
-@inner
-def _narrowed(context: Context, table: int, state: int, wanted: int) -> int:
-    """Collect wanted terminals that a state shifts; narrow the rest to one production, or -1."""
-    tables, sets = context.lalr, context.lalr_work
-    words, best = lalr_of(context, table).words, -1
-    place = tables[lalr_of(context, table).sets + state]
-    found, later, first = wanted + words, wanted + 2 * words, 0
-    for word in range(words):
-        sets[found + word] |= tables[place + word] & sets[wanted + word]
-    for index in range(tables[place + words]):
-        begin, some = place + words + 1 + index * (words + 1), 0
-        for word in range(words):
-            some |= tables[begin + 1 + word] & sets[wanted + word]
-        if some != 0 and best < 0:
-            best, first = tables[begin], begin
-        elif some != 0:
-            for word in range(words):
-                sets[later + word] |= tables[begin + 1 + word] & sets[wanted + word]
-    for word in range(words if best >= 0 else 0):
-        sets[wanted + word] &= tables[first + 1 + word]
-    return best
-
-
-@inner
-def _add_others(context: Context, table: int, stack: int, found: int) -> None:
-    """Try the terminals that were put off, one by one."""
-    sets, words = context.lalr_work, lalr_of(context, table).words
-    for word in range(words):
-        rest = sets[found + words + word] & 0xFFFFFFFF
-        while rest != 0:
-            bit = lowest_bit(rest)
-            rest &= rest - 1
-            if _reduced(context, table, stack, word * 32 + bit) != 0:
-                sets[found + word] |= 1 << bit
+        sets[begin + word] = 0
+    for terminal in range(lalr.terminals - 1):
+        if _reduced(context, table, stack, terminal) != 0:
+            sets[begin + (terminal >> 5)] |= 1 << (terminal & 31)
+    return _sets_of(context, begin, words)
 
 
 @inner

@@ -335,7 +335,6 @@ class Lalr(Record):
     line: i32  # as `free`, where a newline may follow; 0 if lines are not indented
     more: i32  # `reached` after one more byte
     words: i32  # words of a set of terminals
-    sets: i32  # index: per state, terminals that it shifts, and those of each reduction
 
 
 @record
