@@ -8,7 +8,7 @@ import pytest
 import guideway as gw
 from guideway.automaton.lexer_dfa import shared_dfa
 from guideway.automaton.plain_masks import Rows
-from guideway.automaton.pushdown_automaton import PushdownAutomaton, new_pda
+from guideway.automaton.pushdown_automaton import PushdownAutomaton
 from guideway.automaton.states import States
 from guideway.automaton.token_mask_cache import shared_mask_cache
 from guideway.automaton.token_tries import unpack
@@ -135,7 +135,7 @@ def test_captures_of_one_template_may_begin_differently() -> None:
 def pda(expr: Expr) -> PushdownAutomaton:
     machine = Derivatives(expr, VOCABULARY.spellable)
     mask_cache = shared_mask_cache(VOCABULARY, shared_dfa(VOCABULARY.spellable))
-    return new_pda(expr, machine, mask_cache)
+    return PushdownAutomaton(expr, machine, mask_cache)
 
 
 def test_literals_longer_than_is_translated_at_once_are_read_whole() -> None:

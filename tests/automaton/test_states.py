@@ -1,7 +1,6 @@
 """States are values; those of another kind of constraint are refused."""
 
 import gc
-import json
 import weakref
 from typing import Any
 
@@ -11,15 +10,10 @@ import guideway as gw
 from guideway.automaton import lexer_dfa as dfa
 from guideway.automaton import regex_records as records
 from guideway.automaton import states
-from guideway.automaton.arena import Arena, Plan
-from guideway.automaton.kernels import layout as at
-from guideway.automaton.lexer_dfa import LexerDfa, shared_dfa
-from guideway.automaton.pushdown_automaton import PushdownAutomaton, Seed, new_pda
+from guideway.automaton.pushdown_automaton import PushdownAutomaton
 from guideway.automaton.states import States
-from guideway.automaton.token_mask_cache import TokenMaskCache, shared_mask_cache
 from guideway.automaton.token_tries import unpack
 from guideway.constraint.lowering import lower_source
-from guideway.json_schema.lowering import lower_json_schema
 from guideway.language.derivative import Derivatives
 from guideway.language.expr import literal, repeat
 from two_engines import compared, vocabulary
@@ -324,54 +318,3 @@ def test_an_indented_text_goes_on_where_it_was() -> None:
         for byte in text:
             assert constraint.mask(at).tolist() == plain.mask(other).tolist()
             at, other = constraint.advance(at, byte), plain.advance(other, byte)
-
-
-# What automata begin with changes no mask, and is theirs alone.
-
-VOCABULARY = gw.Vocabulary([*(bytes((b,)) for b in range(256)), b'": ', b"[{", b"<end>"], {258})
-ANY: dict[str, Any] = {"a": [1, {"b": None}], "c": {"d": "e\n"}, "f": -2.5e3}
-STARTS_TEXT = {"type": "string"}
-CASES: list[tuple[Any, Any]] = [
-    (True, ANY),
-    ({"type": "array"}, [ANY, True]),
-    ({"properties": {"n": {"type": "integer"}, "s": STARTS_TEXT}}, {"n": 12, "s": "é", "x": 1}),
-    ({"type": "array", "items": {"type": "object"}}, [{}, {"a": []}]),
-    ({"items": {"enum": ["one", "two", 3]}}, ["two", 3]),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("schema", "value"), CASES)
-def test_masks_are_those_of_a_pda_that_begins_with_nothing(schema: Any, value: Any) -> None:
-    mask_cache = shared_mask_cache(VOCABULARY, shared_dfa(VOCABULARY.spellable))
-    expr = lower_json_schema(gw.JsonSchema(schema))
-    machine = Derivatives(expr)
-    begun = new_pda(expr, machine, mask_cache)
-    bare = PushdownAutomaton(expr, machine, mask_cache, Seed.bare(mask_cache))
-    macros = [begun.enter(expr), bare.enter(expr)]
-    for byte in json.dumps(value, ensure_ascii=False).encode():
-        rows = [run.fill(macro)[0] for run, macro in zip((begun, bare), macros, strict=True)]
-        assert rows[0].tolist() == rows[1].tolist()
-        codes = [run.read(macro, byte) for run, macro in zip((begun, bare), macros, strict=True)]
-        assert codes[0] & 3 == codes[1] & 3
-        macros = [code >> 2 for code in codes]
-        assert all(macros)
-
-
-def test_arenas_that_begin_alike_go_on_apart() -> None:
-    empty = Plan.empty(TokenMaskCache(VOCABULARY, LexerDfa(VOCABULARY.spellable)))
-    first = Arena(empty)
-    texts = [bytes((byte,)) * 7 for byte in range(100)]
-    literals = [first.make(at.LITERAL, first.pool(text), len(text), 0) for text in texts]
-    plan = first.plan()
-    arenas = [Arena(plan) for _ in range(40)]  # more than there are blocks at once
-    made = [
-        arena.make(at.LITERAL, arena.pool(b"own"), 3, number) for number, arena in enumerate(arenas)
-    ]
-    assert set(made) == {len(texts)}
-    for number, (arena, node) in enumerate(zip(arenas, made, strict=True)):
-        assert arena.pooled(*arena.record(node)[1:3]) == b"own"
-        assert arena.record(node)[3] == number
-        for pooled, text in zip(literals, texts, strict=True):
-            assert arena.pooled(*arena.record(pooled)[1:3]) == text
-            assert arena.make(at.LITERAL, *arena.record(pooled)[1:4]) == pooled
-    assert Arena(empty).make(at.DEAD) == 0

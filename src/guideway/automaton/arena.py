@@ -1,7 +1,6 @@
 """The arena: all arrays of one constraint's automaton, which Python and the kernels share."""
 
-from collections.abc import Callable, Mapping, Sequence
-from copy import copy
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, Final, Protocol, cast, final
 
@@ -84,56 +83,31 @@ class Described(Protocol):
 
 @final
 class Plan:
-    """Offsets and contents of the arrays of a new arena, and its context."""
+    """Offsets of the arrays of a new arena, and its context."""
 
-    def __init__(
-        self,
-        context: Context,
-        sizes: Mapping[str, int],
-        contents: Mapping[str, NDArray[Any]],
-        used: Mapping[str, int],
-    ) -> None:
-        """Lay out arrays; `used` counts the items in use of those that only Python writes."""
-        self.context, self.used = context, dict(used)
-        self.parts: dict[str, tuple[int, int]] = {}
-        self.size = 0
-        held = sorted(contents, key=lambda path: contents[path].nbytes)
-        for path in (*held, *(path for path in sizes if path not in contents)):
-            self.parts[path] = self.size, sizes[path]
-            self.size += -(-sizes[path] * _type(path).itemsize // _LINE) * _LINE
-        self.slots = np.array([_slot(path) for path in self.parts])
-        self.offsets = np.array([offset for offset, _ in self.parts.values()])
-        image = np.zeros(self.size, np.uint8)
-        for path, array in contents.items():
-            begin = self.parts[path][0]
-            image[begin : begin + array.nbytes] = array.view(np.uint8)
-        self.image = image.tobytes().rstrip(b"\0")
-
-    def block(self) -> tuple[NDArray[np.uint8], Context]:
-        """Memory of a new arena, and a context with its addresses."""
-        memory, context = untouched(self.size, np.uint8), copied(self.context)
-        memory[: len(self.image)] = np.frombuffer(self.image, np.uint8)
-        context.as_array(np.int64)[self.slots] = self.offsets + address(memory)
-        return memory, context
-
-    def told(self, context: Context) -> "Plan":
-        made = copy(self)
-        made.context = context
-        return made
-
-    @classmethod
-    def empty(cls, mask_cache: Described) -> "Plan":
-        context = Context()
-        mask_cache.describe(context)
-        sizes: dict[str, int] = {}
+    def __init__(self, mask_cache: Described) -> None:
+        self.context, sizes = Context(), dict(_WRITTEN)
+        mask_cache.describe(self.context)
         for number, (first, arrays) in GROWING.items():
-            table: Any = getattr(context, at.TABLES[number])
+            table: Any = getattr(self.context, at.TABLES[number])
             table.room, table.used = first, number in (*_PAIRS, at.MACROS)
             sizes.update({path: first * each for path, each in arrays.items()})
         deepest = mask_cache.deepest + 2
         sizes.update(dict.fromkeys(("walk", "begun", "bound_walk", "key_walk"), deepest))
         sizes["unsure"] = mask_cache.words
-        return cls(context, sizes | _WRITTEN, {}, dict.fromkeys(_WRITTEN, 0))
+        self.parts: dict[str, tuple[int, int]] = {}
+        self.size = 0
+        for path, count in sizes.items():
+            self.parts[path] = self.size, count
+            self.size += -(-count * _type(path).itemsize // _LINE) * _LINE
+        self._slots = np.array([_slot(path) for path in self.parts])
+        self._offsets = np.array([offset for offset, _ in self.parts.values()])
+
+    def block(self) -> tuple[NDArray[np.uint8], Context]:
+        """Memory of a new arena, and a context with its addresses."""
+        memory, context = untouched(self.size, np.uint8), copied(self.context)
+        context.as_array(np.int64)[self._slots] = self._offsets + address(memory)
+        return memory, context
 
 
 def copied(context: Context) -> Context:
@@ -151,22 +125,8 @@ class Arena:
         self._memory, self.context = plan.block()
         self._arrays: dict[str, NDArray[Any]] = {}
         self._numbers: dict[str, NDArray[np.int32]] = {}  # the same memory
-        self._used = plan.used.copy()
+        self._used = dict.fromkeys(_WRITTEN, 0)
         self.nbytes = plan.size
-
-    def plan(self) -> Plan:
-        """Plan of arenas that start with this one's contents and have as much room."""
-        for path, used in self._used.items():
-            self.reserve(path, used)
-            self._used[path] = used
-        arrays = {path: self._array(path) for path in self._parts}
-        for number, (_, growing) in GROWING.items():
-            room = getattr(self.context, at.TABLES[number]).room
-            for path, each in growing.items():
-                arrays[path] = arrays[path][: room * each]
-        contents = {path: array for path, array in arrays.items() if array.view(np.uint8).any()}
-        sizes = {path: len(array) for path, array in arrays.items()}
-        return Plan(copied(self.context), sizes, contents, self._used)
 
     def _array(self, path: str) -> NDArray[Any]:
         found = self._arrays.get(path)

@@ -46,10 +46,10 @@ RENEW_AT_PARTS: Final = 1 << 17  # so that a huge language does not make others 
 
 @final
 class LexerDfa:
-    """Lexical states over the bytes of a vocabulary; `outgrown` until a successor is prepared."""
+    """Lexical states over the bytes of a vocabulary."""
 
     def __init__(self, spellable: int) -> None:
-        self.spellable, self.outgrown = spellable, False
+        self.spellable = spellable
         self.rows = untouched((MOST_STATES, 256), np.int32)
         self.flags = untouched(MOST_STATES, np.uint8)
         self.first = untouched((MOST_STATES, 4), np.uint64)
@@ -113,7 +113,6 @@ class LexerDfa:
                     made = max(self.parts - self._counted, self.records.context.spent)
                     self.count_anew()
                 spend_beside(made)
-                self.outgrown = self.outgrown or self.is_large()
         return done
 
     def spells_plainly(self, state: int) -> None:

@@ -213,7 +213,7 @@ class _Settled:
 
 @final
 class Known:
-    """Expressions and nodes of one automaton or seed.
+    """Expressions and nodes of one automaton.
 
     `told` has the nodes already entered, `words` inner choices of a choice of words.
     """
@@ -225,12 +225,6 @@ class Known:
         self.exprs: list[Expr] = []
         self.told: set[int] = set()
         self.words: set[Alt] = set()
-
-    def copy(self) -> "Known":
-        made = Known()
-        made.nodes, made.exprs = self.nodes.copy(), self.exprs.copy()
-        made.told, made.words = self.told.copy(), self.words.copy()
-        return made
 
     def named(self, expr: Expr) -> tuple[int, int]:
         """Add an expression; return its index, and flags if it is a closure."""

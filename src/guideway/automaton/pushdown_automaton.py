@@ -1,25 +1,20 @@
 """A constraint's pushdown automaton, translated on demand."""
 
-import threading
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, Final, final
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from guideway.automaton.arena import Arena, Plan, copied
+from guideway.automaton.arena import Arena
 from guideway.automaton.kernels import layout as at
 from guideway.automaton.lark_tables import LalrNodes
 from guideway.automaton.lexer_dfa import (
     SEARCHED,
     Lengths,
-    LexerDfa,
     bounded_fields,
     expand,
     run_of,
-    shared_dfa,
 )
 from guideway.automaton.lookahead_emptiness import SHORT, Known, Verdicts
 from guideway.automaton.object_tables import (
@@ -33,21 +28,16 @@ from guideway.automaton.object_tables import (
 from guideway.automaton.regex_records import counted_apart, readable
 from guideway.automaton.token_mask_cache import (
     DRAWN,
-    MaskStore,
     TokenMaskCache,
     sealed,
-    shared_mask_cache,
 )
 from guideway.automaton.token_tries import Row
 from guideway.context_free.lark.lowering import Place, Places, ReadLine
-from guideway.json_schema.lowering import lower_json_schema
 from guideway.json_schema.members import Dependent
 from guideway.json_schema.objects import ObjectTemplate, Rest
-from guideway.json_schema.source import JsonSchema
 from guideway.json_schema.spelling import alternatives_in, words_of
-from guideway.json_schema.tree import TYPES
 from guideway.language.derivative import Derivatives
-from guideway.language.expr import ALL_BYTES, ANYTHING, EMPTY, EPSILON, concat, repeat
+from guideway.language.expr import ANYTHING, EMPTY, EPSILON, concat, repeat
 from guideway.language.nodes import (
     Ahead,
     Alt,
@@ -63,42 +53,6 @@ from guideway.language.nodes import (
     Stop,
     Unsure,
 )
-from guideway.vocabulary.vocabulary import Vocabulary
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class Seed:
-    plan: Plan
-    known: Known
-    mask_store: MaskStore
-
-    @classmethod
-    def bare(cls, mask_cache: TokenMaskCache) -> "Seed":
-        """The nodes that every automaton needs."""
-        arena, mask_store = Arena(mask_cache.plan), mask_cache.mask_store()
-        mask_store.describe(arena.context)
-        arena.context.bound_search = SEARCHED
-        brace = arena.pool(b"}")
-        arena.make(at.DEAD)
-        arena.make(at.NIL)
-        arena.make(at.LITERAL, brace, 1, at.NIL)
-        known = Known()
-        known.nodes, known.told = {EMPTY: at.DEAD, EPSILON: at.NIL}, {at.DEAD, at.NIL}
-        return cls(arena.plan(), known, mask_store)
-
-    def beside(self, mask_store: MaskStore) -> "Seed":
-        context = copied(self.plan.context)
-        mask_store.describe(context)
-        return replace(self, plan=self.plan.told(context), mask_store=mask_store)
-
-
-def plain_values() -> Expr:
-    """An object with members of each type and arrays of them, as in most schemas."""
-    kinds: dict[str, object] = {kind: {"type": kind} for kind in TYPES}
-    listed = {f"{kind}s": {"type": "array", "items": kinds[kind]} for kind in ("string", "object")}
-    return lower_json_schema(JsonSchema({"type": "object", "properties": {**kinds, **listed}}))
-
 
 _OFTEN: Final = 4  # missing states that restart a walk, before kernels make states themselves
 _NOBODY: Final = nullcontext()  # lends nothing
@@ -107,26 +61,28 @@ _MANY: Final = 64  # requested nodes before batches of as many; 5,400 one by one
 
 @final
 class PushdownAutomaton:
-    """The nodes of one expression, starting with those of a seed."""
+    """The nodes of one expression."""
 
-    def __init__(
-        self, expr: Expr, machine: Derivatives, mask_cache: TokenMaskCache, seed: Seed
-    ) -> None:
+    def __init__(self, expr: Expr, machine: Derivatives, mask_cache: TokenMaskCache) -> None:
         self._machine, self.mask_cache, self.dfa = machine, mask_cache, mask_cache.dfa
         machine.living.consult(self.dfa.alive)
         from guideway.automaton.kernels.entry import run
 
         self._run, (self._row, self._spare) = run, np.empty((2, mask_cache.words), np.uint32)
-        self.arena = Arena(seed.plan)
-        self._mask_store, self._lengths = seed.mask_store, dict[int, Lengths]()
-        self._known = seed.known.copy()
+        self.arena, self._mask_store = Arena(mask_cache.plan), mask_cache.mask_store()
+        self._mask_store.describe(self.arena.context)
+        self._lengths, self._known = dict[int, Lengths](), Known()
+        self._known.nodes, self._known.told = {EMPTY: at.DEAD, EPSILON: at.NIL}, {at.DEAD, at.NIL}
+        self.arena.make(at.DEAD)
+        self.arena.make(at.NIL)
+        self.arena.make(at.LITERAL, self.arena.pool(b"}"), 1, at.NIL)  # CLOSE_BRACE
         self.states, self._entered = dict[int, Any](), list[int]()  # for states.py, by `marks.key`
         self.marks, self._captures = Marks(self.arena), list[tuple[Capture, bool]]()
         self._members, self._listed = dict[Dependent, MemberNodes](), list[MemberNodes]()
         self._capture_numbers = dict[tuple[object, ...], int]()
         self._automata, self._tables = dict[int, LalrNodes](), dict[Places, LalrNodes]()
         self._looks = expr.looks > 0
-        self.arena.context.short = SHORT
+        self.arena.context.short, self.arena.context.bound_search = SHORT, SEARCHED
         if self._looks:
             self.arena.context.looks = True
             self.arena.context.anything_state = self.dfa.state(ANYTHING)
@@ -134,14 +90,6 @@ class PushdownAutomaton:
     @cached_property
     def _verdicts(self) -> Verdicts:  # most schemas need none
         return Verdicts(self.arena, self.dfa, self._known.exprs, self._automata, self._machine)
-
-    def seed(self, expr: Expr) -> Seed:
-        self.node(expr)
-        place = 0
-        while place < len(self._known.exprs):  # which grows
-            self._tell(self.node(self._known.exprs[place]))
-            place += 1
-        return Seed(self.arena.plan(), self._known, self._mask_store)
 
     def enter(self, rest: Expr) -> int:
         return self.run(at.ENTER, self.node(rest))
@@ -402,57 +350,3 @@ class PushdownAutomaton:
             return self.marks.make(self.node(capture.item), number)
         text = at.UNKNOWN_TEXT if capture.read is None else self.arena.read_text(capture.read)
         return self.arena.make(at.CAPTURE, self.dfa.state(capture.item), text, number)
-
-
-_seeds: "WeakKeyDictionary[TokenMaskCache, Seed]" = WeakKeyDictionary()
-_bare: "WeakKeyDictionary[TokenMaskCache, Seed]" = WeakKeyDictionary()
-_lock = threading.Lock()
-_values = lru_cache(maxsize=1)(plain_values)
-
-
-def new_pda(expr: Expr, machine: Derivatives, mask_cache: TokenMaskCache) -> PushdownAutomaton:
-    """An automaton, from the seed of plain JSON values if the vocabulary spells all bytes.
-
-    With lookaheads it starts bare, as nodes are then examined when they are made.
-    """
-    plain = not expr.looks and mask_cache.dfa.spellable == ALL_BYTES
-    with _lock:
-        seed = _seed(mask_cache) if plain else _bare_seed(mask_cache)
-    mask_cache.dfa.count_anew()
-    return PushdownAutomaton(expr, machine, mask_cache, seed)
-
-
-def succeed(vocabulary: Vocabulary, dfa: LexerDfa) -> None:
-    """Make the next seed when a lexer DFA is outgrown: the next caller need not wait 15 ms."""
-    dfa.outgrown = False
-    following = shared_dfa(dfa.spellable)
-    if following is not dfa and dfa.spellable == ALL_BYTES:
-        mask_cache = shared_mask_cache(vocabulary, following)
-        with _lock:
-            _seed(mask_cache)
-
-
-def _seed(mask_cache: TokenMaskCache) -> Seed:
-    found = _present(_seeds, mask_cache)
-    if found is None:
-        values = _values()
-        made = PushdownAutomaton(values, Derivatives(values), mask_cache, Seed.bare(mask_cache))
-        found = _seeds[mask_cache] = made.seed(values)
-    return found
-
-
-def _bare_seed(mask_cache: TokenMaskCache) -> Seed:
-    found = _present(_bare, mask_cache)
-    if found is None:
-        found = _bare[mask_cache] = Seed.bare(mask_cache)
-    return found
-
-
-def _present(
-    seeds: "WeakKeyDictionary[TokenMaskCache, Seed]", mask_cache: TokenMaskCache
-) -> Seed | None:
-    """The seed of a mask cache for its current mask store, if it has one."""
-    found, mask_store = seeds.get(mask_cache), mask_cache.mask_store()
-    if found is not None and found.mask_store is not mask_store:
-        found = seeds[mask_cache] = found.beside(mask_store)
-    return found

@@ -16,7 +16,7 @@ import numpy as np
 
 from guideway.automaton.lexer_dfa import shared_dfa
 from guideway.automaton.plain_masks import Rows
-from guideway.automaton.pushdown_automaton import PushdownAutomaton, new_pda, succeed
+from guideway.automaton.pushdown_automaton import PushdownAutomaton
 from guideway.automaton.token_mask_cache import shared_mask_cache
 from guideway.automaton.token_tries import Held, Row
 from guideway.errors import GuidewayError, LimitError
@@ -146,7 +146,8 @@ class States:
     def _renew(self) -> None:
         dfa = shared_dfa(self._vocabulary.spellable)
         self.mask_cache = shared_mask_cache(self._vocabulary, dfa)
-        self._pda = new_pda(self._expr, self._machine, self.mask_cache)
+        dfa.count_anew()
+        self._pda = PushdownAutomaton(self._expr, self._machine, self.mask_cache)
         self._known, self._starts = self._pda.states, dict[bytes, State]()
         self.beside = {}
 
@@ -422,8 +423,6 @@ class States:
         if pda is None:
             return self._plain.row(self.rest(state)), False
         row, unsure, stored_row = pda.fill(state.macro)
-        if pda.dfa.outgrown:
-            succeed(self._vocabulary, pda.dfa)
         if unsure:
             row = row.copy()
             for token in self._sure(state, pda, unsure):

@@ -148,7 +148,7 @@ class TokenMaskCache:
         self._mask_store = MaskStore(self.words)
         self._walk = np.zeros(2 * (self.deepest + 2), np.int32)
         self._begun = np.zeros(self.deepest + 4, np.int32)
-        self.plan = Plan.empty(self)
+        self.plan = Plan(self)
         self._context = copied(self.plan.context)
         share(self._context, walk=self._walk, begun=self._begun)
         self._context.point(regexes=dfa.records.address)
