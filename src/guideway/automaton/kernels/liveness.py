@@ -15,14 +15,12 @@ from guideway.automaton.kernels.lalr import (
     may_take,
     put_on,
     put_on_free,
-    scanner_of,
     some_line_fits,
     stack_after,
     states_below,
     top_of,
-    ways_after,
 )
-from guideway.automaton.kernels.layout import Context, Way
+from guideway.automaton.kernels.layout import Context
 from guideway.automaton.kernels.shared_closures import GONE, guards_after
 
 _ABOVE: Final = 4  # greatest number of nodes above LEXED
@@ -77,8 +75,6 @@ def verdict_on_lalr(context: Context, node: int, stack: int) -> int:
     # The end of what is being read depends on nothing else.
     verdict = _verdict_before(context, node, stack, above, lalr_of(context, table).reached)
     if verdict == at.V_ALIVE:
-        verdict = _before_words(context, node, stack, above, took)
-    if verdict == at.V_UNKNOWN:
         verdict = _at_the_end(context, node, stack, above, took)
     return at.V_UNKNOWN if verdict == at.V_DOUBT else verdict
 
@@ -172,31 +168,6 @@ def _free_verdict(context: Context, node: int, stack: int, above: int, took: int
         may = checked(_line_may_follow(context, took, place))
         if may == 1:
             verdict = _verdict_before(context, node, stack, above, line)
-    return at.V_UNKNOWN if verdict in (at.V_DEAD, at.V_DOUBT) else verdict
-
-
-@inner
-def _before_words(context: Context, node: int, stack: int, above: int, took: int) -> int:
-    """The verdict before texts of terminals, or the end; V_UNKNOWN if undecided."""
-    table, states = context.nodes[took].a, states_below(context, stack, above)
-    outside = verdict_of(context, at.NIL, top_of(context, states).d)
-    if outside != at.V_ALIVE or lalr_of(context, table).free == 0:
-        return outside if outside < 0 else at.V_UNKNOWN
-    behind, lines = stack_after(context, took, states), lines_after(context, took)
-    if behind < 0 or lines < 0:
-        return min(behind, lines)
-    start = checked(ways_after(context, table, behind, lines))
-    ways = scanner_of(context, table, top_of(context, behind).b).count
-    for place in range(start, start + at.WAY_SIZE * ways, at.WAY_SIZE):
-        way = Way.within(context.edges, place)
-        if way.word == 0:
-            continue
-        each = checked(node_of(context, at.LEXED, table, way.terminal, lines, 0, 0))
-        if may_take(context, each, behind):
-            verdict = _verdict_before(context, node, stack, above, way.word)
-            if verdict not in (at.V_DEAD, at.V_DOUBT):
-                return verdict
-    verdict = _if_it_ends(context, node, stack, above, table, behind, lines)
     return at.V_UNKNOWN if verdict in (at.V_DEAD, at.V_DOUBT) else verdict
 
 
@@ -338,33 +309,8 @@ def judge_found(context: Context) -> int:
 
 @inner
 def _judged(context: Context, node: int, stack: int) -> int:
-    shut = _is_shut(context, node)
-    if shut != 0:
-        return shut if shut < 0 else at.V_DEAD
     verdict = verdict_on_lalr(context, node, stack) if context.any_lalr != 0 else at.V_UNKNOWN
     return verdict_of(context, node, stack) if verdict == at.V_UNKNOWN else verdict
-
-
-@inner
-def _is_shut(context: Context, node: int) -> int:
-    """Return 1 if guards reject all first bytes of a LINE (saves verdicts of its columns)."""
-    nodes = context.nodes
-    first = context.lexer_leads
-    flags = context.lexer_flags
-    if nodes[node].kind != at.GUARDED or nodes[nodes[node].a].kind != at.LINE:
-        return 0
-    lexical, guard = nodes[nodes[node].a].a, nodes[node].b
-    a, b = first[lexical].words[0], first[lexical].words[1]
-    c, d = first[lexical].words[2], first[lexical].words[3]
-    while guard != 0:
-        state = nodes[guard].a
-        if flags[state] & at.EXPANDED == 0:
-            context.want = state
-            return at.NEED_LEX
-        a, b = a & first[state].words[0], b & first[state].words[1]
-        c, d = c & first[state].words[2], d & first[state].words[3]
-        guard = nodes[guard].c
-    return 1 if (a | b | c | d) == 0 else 0
 
 
 @inner

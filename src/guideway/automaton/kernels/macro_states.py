@@ -188,10 +188,6 @@ def _read_on(context: Context, place: int) -> int:
         begin(context)
         checked(close(context, node, stack))
         return _note(context, place)
-    if context.judge_byte == 0 and context.nodes[context.nodes[node].a].kind == at.KEY:
-        code = _closed_key(context, node, stack)
-        if code != at.OK:
-            return code
     return _over_bytes(context, node, stack, place)
 
 
@@ -203,7 +199,7 @@ def _over_bytes(context: Context, node: int, stack: int, place: int) -> int:
         leads[word] = np.uint64(0)
     add_leads(context, leads, node)
     for byte in range(begun, 256):
-        if not is_lead(leads, byte) or (place != 0 and byte > 0 and _same(context, node, byte)):
+        if not is_lead(leads, byte):
             continue
         context.judge_byte = byte if place != 0 else context.judge_byte
         begin(context)
@@ -211,42 +207,6 @@ def _over_bytes(context: Context, node: int, stack: int, place: int) -> int:
         if checked(_note(context, place)) == _ALIVE:
             return _ALIVE
     return at.OK
-
-
-@inner
-def _closed_key(context: Context, node: int, stack: int) -> int:
-    """Check the closing quote of a key and one byte after it first: _ALIVE, OK or a code.
-
-    Each text of a key is a place with as many successors as letters. In order, 300 of them came
-    before that byte for each of 50,000 tokens: 50 s a mask.
-    """
-    begin(context)
-    checked(step_config(context, node, stack, at.QUOTE_BYTE))
-    code = _note(context, 0)
-    if code != at.OK or context.found == 0:
-        return code
-    behind = context.work.configs[0]
-    after, rest = behind >> 32, behind & 0xFFFFFFFF
-    place = place_of(context, after, rest)
-    if place < 0 or context.verdicts[place].value in (at.V_DEAD, at.V_DOUBT):
-        return min(place, at.OK)
-    return _over_bytes(context, after, rest, 0)
-
-
-@inner
-def _same(context: Context, node: int, byte: int) -> bool:
-    """Return True if a byte leads to the same as the byte before it."""
-    nodes, rows = context.nodes, context.transitions
-    lexical, guard = nodes[node].a, nodes[node].b
-    if nodes[lexical].kind not in (at.LEXEME, at.COUNTED, at.BOUNDED):
-        return False
-    row = rows[nodes[lexical].a].after
-    same = row[byte] == row[byte - 1]
-    while guard != 0:
-        row = rows[nodes[guard].a].after
-        same = same and row[byte] == row[byte - 1] and row[byte] != 0
-        guard = nodes[guard].c
-    return same
 
 
 @inner
