@@ -1,7 +1,6 @@
 """A Lark automaton in the arrays of an automaton: LALR tables, options of each state, stacks."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from itertools import islice
 from typing import Final, final
 
@@ -17,8 +16,8 @@ from guideway.automaton.object_tables import Nodes
 from guideway.context_free.lark.errors import END, LarkTable
 from guideway.context_free.lark.lowering import Freedom, Place, Places, ReadLine
 from guideway.context_free.lark.scanners import Way
-from guideway.context_free.lark.terminals import firsts, one_word
-from guideway.language.expr import ALL_BYTES, ANYTHING, EPSILON, byte_set
+from guideway.context_free.lark.terminals import one_word
+from guideway.language.expr import ANYTHING, EPSILON, byte_set
 from guideway.language.nodes import Expr
 from guideway.language.pushdown import Frame
 from guideway.regex.backtracking import Exit
@@ -34,19 +33,14 @@ class LalrNodes:
         self._arena: Arena = pda.arena
         self._lines = places.indentation
         self._newline = "" if self._lines is None else self._lines.newline
-        named = enumerate(places.table.terminals)
-        self._ending = sum(1 << number for number, name in named if name == self._newline)
         self._names = [*places.table.terminals[1:], END]
         self._numbers = {name: number for number, name in enumerate(self._names)}
         self._states = range(len(places.table.shifts))
         self._free: Freedom | None = places.freedom(dfa.spellable)
-        self._known: dict[tuple[tuple[Way, ...], bool], tuple[int, int]] = {}
-        self._scanned: dict[int, int] = {}
-        self._led: tuple[set[int], set[int]] = set(), set()  # outside of brackets, and inside
-        self._first_at = set[int]()
+        self._known: dict[tuple[Way, ...], tuple[int, int]] = {}
+        self._scanned = set[int]()
         self._ways: dict[Way, Sequence[int]] = {}
         self._spacers: dict[bytes, int] = {}
-        self._bytes: dict[int, int] = {0: at.DEAD}
         self._reached = self._arena.make(at.CLEAR, 1)
         self.table = self._describe(places.table)
 
@@ -65,61 +59,26 @@ class LalrNodes:
         lines = self._lines_of(place)
         return self._arena.make(at.PUSH_STATES, self.table, lines, start, len(states) // 2, line)
 
-    def scan(self, state: int, lines: int, *, ahead: bool = False) -> None:
-        """Write the options of a state; on a second call their first bytes too.
+    def scan(self, state: int, *, ahead: bool = False) -> None:
+        """Write the options of a state.
 
         `ahead` also does other states, as many as are done. A kernel that asks for a state
         restarts: one at a time, the first mask of 1,000 rules in a chain took 7 s.
         """
-        told, tell = self._scanned.keys(), self._scan
-        if state in told:
-            inside = lines > 0 and self._arena.record(lines)[1] > 0
-            told, tell = self._led[inside], partial(self._lead, inside)
-        tell(state)
-        fresh = (each for each in self._states if each not in told)
-        for each in islice(fresh, len(told) if ahead else 0):
-            tell(each)
-
-    def _lead(self, inside: bool, state: int) -> None:
-        """Write the first bytes of a state's options, inside brackets or outside."""
-        if state not in self._scanned:
-            self._scan(state)
-        self._led[inside].add(state)
-        place = self._scanned[state] - 2 + inside
-        if place not in self._first_at:
-            self._first_at.add(place)
-            self._arena.write("edges", place, np.array([self._begun(state, inside)], np.int32))
+        self._scan(state)
+        fresh = (each for each in self._states if each not in self._scanned)
+        for each in islice(fresh, len(self._scanned) if ahead else 0):
+            self._scan(each)
 
     def _scan(self, state: int) -> None:
         ways = self._places.ways(state)
-        # Without an action for newlines, lines end only inside brackets: other first bytes.
-        key = ways, self._ends_lines(state)
-        known = self._known.get(key)
+        known = self._known.get(ways)
         if known is None:
             listed = [number for way in ways for number in self._numbers_of(way)]
-            start = self._arena.put("edges", np.array([-1, -1, *listed], np.int32))
-            known = self._known[key] = start + 2, len(listed) // at.WAY_SIZE
-        self._scanned[state] = known[0]
+            start = self._arena.put("edges", np.array(listed, np.int32))
+            known = self._known[ways] = start, len(listed) // at.WAY_SIZE
+        self._scanned.add(state)
         self._arena.set_scanner(self.table, state, known[0] + 1, known[1])
-
-    def _begun(self, state: int, inside: bool) -> int:
-        """Node of the first bytes of a state's options, followed by CLEAR."""
-        begun, ends = 0, inside or self._ends_lines(state)
-        for way in self._places.ways(state):
-            if ends or way.ignored or way.terminal != self._newline:
-                for text in (leaving.text for leaving in way.exits):
-                    begun |= ALL_BYTES if text.nullable else firsts(text)
-        return self._more(begun & self._dfa.spellable)
-
-    def _more(self, begun: int) -> int:
-        found = self._bytes.get(begun)
-        if found is None:
-            byte = self._arena.make(at.LEXEME, self._dfa.state(byte_set(begun)))
-            found = self._bytes[begun] = self._arena.make(at.SEQUENCE, byte, self._reached)
-        return found
-
-    def _ends_lines(self, state: int) -> bool:
-        return bool(self._places.table.wanted[state] & self._ending)
 
     def pushed(self, below: Frame | None, state: int, margin: int) -> Frame:
         return self._places.start.stack if below is None else below.push(state, margin)
@@ -222,7 +181,8 @@ class LalrNodes:
         head.terminals = terminals
         head.end, head.depth = table.end, len(table.shifts) + _ROOM
         head.reached = self._reached
-        head.more = self._more(self._dfa.spellable)
+        byte = arena.make(at.LEXEME, self._dfa.state(byte_set(self._dfa.spellable)))
+        head.more = arena.make(at.SEQUENCE, byte, self._reached)
         head.level = self._places.level
         head.free = 0 if self._free is None else self._spacer(self._free.spacer)
         if self._lines is not None:

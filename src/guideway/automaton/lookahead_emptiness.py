@@ -73,7 +73,7 @@ class Verdicts:
         self._arena.set_verdict(place, at.V_DOUBT)
         self._futile = min(self._futile + 1, _FUTILE)
         if self._futile == _FUTILE:
-            self._arena.context.short, self._arena.context.futile = _SHORTEST, True
+            self._arena.context.short = _SHORTEST
 
     def _can_be_said(self, node: int, stack: int) -> bool:
         """Return True if no node on a place stands for any text; none does below a LEXED."""

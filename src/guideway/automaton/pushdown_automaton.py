@@ -166,8 +166,8 @@ class PushdownAutomaton:
         elif code == at.NEED_JUDGE:
             self._verdicts.judge_all(wanted, lambda place, most: self.run(at.JUDGE, place, most))
         elif code == at.NEED_SCANNER:
-            _, table, state, lines, *_ = self.arena.record(wanted)
-            self._automata[table].scan(state, lines, ahead=ahead > 0)
+            _, table, state, *_ = self.arena.record(wanted)
+            self._automata[table].scan(state, ahead=ahead > 0)
         elif code == at.NEED_SETTLED:
             expr = self._known.exprs[self.arena.record(wanted)[1]]
             self.arena.set_settled(wanted, self._verdicts.settled(expr))

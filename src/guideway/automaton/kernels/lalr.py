@@ -207,14 +207,12 @@ def columns_kept(context: Context, stack: int, columns: int) -> int:
     widest = context.nodes[context.nodes[took].c].b + 1
     if columns <= widest:
         return columns
-    if context.widened != context.stacks[stack]:
-        begun = shifted(context, table, states, lalr_of(context, table).newline, -1)
-        if begun > 0:
-            begun = shifted(context, table, begun, lalr_of(context, table).indent, -1)
-        if begun < 0:
-            return begun
-        context.widened, context.widened_is = context.stacks[stack], begun
-    return columns if context.widened_is > 0 else widest
+    begun = shifted(context, table, states, lalr_of(context, table).newline, -1)
+    if begun > 0:
+        begun = shifted(context, table, begun, lalr_of(context, table).indent, -1)
+    if begun < 0:
+        return begun
+    return columns if begun > 0 else widest
 
 
 @inner
@@ -263,15 +261,6 @@ def ways_after(context: Context, table: int, states: int, lines: int) -> int:
     """Index in `edges` of the scanner ways of the top state, or a code."""
     start = scanner_of(context, table, top_of(context, states).b).first - 1
     return start if start >= 0 else _asked(context, table, states, lines)
-
-
-@inner
-def first_bytes_after(context: Context, table: int, states: int, lines: int) -> int:
-    """`Lalr.reached` after any byte that may begin one of the ways, or a code."""
-    start = checked(ways_after(context, table, states, lines))
-    inside = 1 if context.nodes[lines].a > 0 and lines != 0 else 0
-    begun = context.edges[start - 2 + inside]
-    return begun if begun >= 0 else _asked(context, table, states, lines)
 
 
 @inner

@@ -364,11 +364,7 @@ class Scanner(Record):
 
 @record
 class Way(Record):
-    """A way of a scanner, within `edges`.
-
-    Before the first way are two nodes: `Lalr.reached` after any first byte, outside and inside
-    brackets; -1 until requested.
-    """
+    """A way of a scanner, within `edges`."""
 
     node: i32
     terminal: i32  # or IGNORED
@@ -480,7 +476,6 @@ class Context(Record):
     judge_turn: i64  # number of searches
     judge_leads: Annotated[Rows[u64], 4]  # bytes that the search tries
     short: i64  # limit of places for a search before the plain engine
-    futile: i64  # whether a place that a short search and Python leave open is a doubt
 
     # Lark's automaton (`kernels.lalr`).
     any_lalr: i64
@@ -492,11 +487,6 @@ class Context(Record):
     lexer_masks: Rows[LexerMask]
     listing: Table[i32]  # ranges of tokens or a row; exits
     leavings: Leavings
-    # Cache of line checks, by stack and LEXED, as each byte of a line needs them:
-    fitted: i64  # whether any line may follow
-    fitted_is: i64
-    widened: i64  # whether a block may begin
-    widened_is: i64
 
     # The lexer DFA.
     transitions: Rows[Transitions]

@@ -8,7 +8,6 @@ from guideway.automaton.jit.views import checked, inner, lowest_bit
 from guideway.automaton.kernels import layout as at
 from guideway.automaton.kernels.intern import judgement_of, node_of
 from guideway.automaton.kernels.lalr import (
-    first_bytes_after,
     lalr_of,
     lines_after,
     may_end,
@@ -126,11 +125,6 @@ def _at_the_end(context: Context, node: int, stack: int, above: int, took: int) 
     if behind <= 0 or lines < 0:
         return min(lines, behind) if behind < 0 or lines < 0 else at.V_DEAD
     verdict = _verdict_before(context, node, stack, above, lalr_of(context, table).more)
-    if verdict not in (at.V_DEAD, at.V_DOUBT) and verdict >= 0:
-        begun = checked(first_bytes_after(context, table, behind, lines))  # rarely needed
-        verdict = at.V_DEAD
-        if begun != at.DEAD:
-            verdict = _verdict_before(context, node, stack, above, begun)
     if verdict != at.V_DEAD:
         return verdict if verdict < 0 else at.V_UNKNOWN
     return _if_it_ends(context, node, stack, above, table, behind, lines)
@@ -189,7 +183,8 @@ def _line_freely(context: Context, node: int, line: int, took: int, states: int)
     free = nodes[line].e
     if free == 0:
         return at.V_UNKNOWN
-    fits = _some_line_fits(context, took, states, free)
+    last = free == at.LAST_LINE
+    fits = some_line_fits(context, nodes[took].a, states, nodes[took].c, last)
     if fits <= 0:
         return at.V_DEAD if fits == 0 else fits
     following = context.transitions[lexical].after[at.NEWLINE_BYTE]
@@ -208,20 +203,6 @@ def _line_freely(context: Context, node: int, line: int, took: int, states: int)
         if guards != 0:
             return guards if guards < 0 and guards != GONE else at.V_UNKNOWN
     return at.V_ALIVE if following > 0 else at.V_UNKNOWN
-
-
-@inner
-def _some_line_fits(context: Context, took: int, states: int, free: int) -> int:
-    """As `some_line_fits` for a LINE, cached: each byte of a line asks."""
-    last, nodes = free == at.LAST_LINE, context.nodes
-    asked = (((took << 1) | (1 if last else 0)) << 32) | states
-    if context.fitted == asked:
-        return context.fitted_is
-    table, lines = nodes[took].a, nodes[took].c
-    fits = some_line_fits(context, table, states, lines, last)
-    if fits >= 0:
-        context.fitted, context.fitted_is = asked, fits
-    return fits
 
 
 @inner

@@ -42,8 +42,6 @@ def judge_asked(context: Context) -> int:
             code = 1
         elif verdict in (at.V_UNKNOWN, at.V_SEARCH):
             code = search(context, place, context.short)
-        if code == 1 and context.futile != 0 and _stands_for_more(context, place):
-            verdicts[place].value, code = at.V_DOUBT, at.OK
         if code == 1:
             context.want, code = place, at.NEED_JUDGE
         if code < 0 and (code != at.NEED_JUDGE or not put_off(context)):
@@ -132,21 +130,6 @@ def _is_searched(context: Context, place: int) -> bool:
     if nodes[node].kind == at.EXPR and context.nodes[node].target > 0:
         node = context.nodes[node].target - 1
     return stack == 0 and nodes[node].kind in (at.CLEAR, at.SEQUENCE, at.STOP)
-
-
-@inner
-def _stands_for_more(context: Context, place: int) -> bool:
-    """Return True if a guarded place ends with a node for any rest: undecidable, in Python too."""
-    if not _is_guarded(context, place):
-        return False
-    nodes, pairs = context.nodes, context.stacks
-    node = nodes[context.places[place] >> 32].a
-    stack, depth = context.places[place] & 0xFFFFFFFF, 0
-    while stack != 0 and depth <= _ABOVE and nodes[node].kind != at.LEXED:
-        node, stack, depth = pairs[stack] >> 32, pairs[stack] & 0xFFFFFFFF, depth + 1
-    while nodes[node].kind == at.LITERAL:
-        node = nodes[node].c
-    return nodes[node].kind in (at.CLEAR, at.SEQUENCE)
 
 
 @inner
