@@ -176,15 +176,15 @@ def _read_on(context: Context, place: int) -> int:
 
 @inner
 def _over_bytes(context: Context, node: int, stack: int, place: int) -> int:
-    """Expand a place by each byte; place 0: only return whether a successor is alive."""
-    leads, begun = context.judge_leads, context.judge_byte if place else 0
+    """Expand a guarded place by each byte."""
+    leads = context.judge_leads
     for word in range(4):
         leads[word] = np.uint64(0)
     add_leads(context, leads, node)
-    for byte in range(begun, 256):
+    for byte in range(context.judge_byte, 256):
         if not is_lead(leads, byte):
             continue
-        context.judge_byte = byte if place != 0 else context.judge_byte
+        context.judge_byte = byte
         begin(context)
         checked(step_config(context, node, stack, byte))
         if checked(_note(context, place)) == _ALIVE:
@@ -194,7 +194,7 @@ def _over_bytes(context: Context, node: int, stack: int, place: int) -> int:
 
 @inner
 def _note(context: Context, parent: int) -> int:
-    """Append the closure's configurations to the queue; parent 0: only look at them."""
+    """Append the closure's configurations to the queue: _ALIVE, OK or a code."""
     if context.accept != 0:
         return _ALIVE
     if context.doubtful != 0:
@@ -205,8 +205,7 @@ def _note(context: Context, parent: int) -> int:
         place = checked(place_of(context, found[index] >> 32, found[index] & 0xFFFFFFFF))
         if place == SURE or verdicts[place].value == at.V_ALIVE:
             return _ALIVE
-        fresh = verdicts[place].value != at.V_DEAD and verdicts[place].search != context.judge_turn
-        if fresh and parent != 0:
+        if verdicts[place].value != at.V_DEAD and verdicts[place].search != context.judge_turn:
             _append(context, place, parent)
     return at.OK
 
