@@ -23,9 +23,7 @@ from guideway.automaton.kernels.layout import (
     DOUBTS,
     EXPANDED,
     GOES_ON,
-    OPTIONS_OF,
     PLAINLY,
-    Context,
 )
 from guideway.automaton.kernels.record_layout import FARTHEST
 from guideway.automaton.regex_records import Records, holds, readable
@@ -96,15 +94,10 @@ class LexerDfa:
         return found
 
     def expand(self, state: int, *, briefly: bool = False) -> bool:
-        """Make the row of a state; with OPTIONS_OF added, find its options.
-
-        With `briefly`, return False where that takes long.
-        """
+        """Make the row of a state; with `briefly`, return False where that takes long."""
         done = True
         with self.lock:
-            if state >= OPTIONS_OF:
-                self.records.ask(at.SPLIT, state - OPTIONS_OF)
-            elif state in self._irregular:
+            if state in self._irregular:
                 self._expand(state)
             elif not self.flags[state] & EXPANDED:
                 try:
@@ -114,6 +107,11 @@ class LexerDfa:
                     self.count_anew()
                 spend_beside(made)
         return done
+
+    def split(self, state: int) -> None:
+        """Find the options of a state; see `option_at`."""
+        with self.lock:
+            self.records.ask(at.SPLIT, state)
 
     def spells_plainly(self, state: int) -> None:
         """Note that each character of a state has a spelling of one byte.
@@ -441,9 +439,6 @@ def shared_spans(dfa: LexerDfa) -> Spans:
 Place: TypeAlias = tuple[int, int, int]
 Ways: TypeAlias = tuple[list[int], list[int]]
 
-SEARCHED: Final = 32  # pairs that a search expands before it splits states into options
-_LENGTHS_ANY: Final = 1 << 30
-
 
 @final
 class Lengths:
@@ -551,7 +546,7 @@ class Lengths:
     def _split(self, state: int) -> list[int]:
         dfa = self._dfa
         if dfa.option_at[state] == 0:
-            dfa.expand(state + OPTIONS_OF)
+            dfa.split(state)
         at = int(dfa.option_at[state])
         if at < 0:
             return [state]
@@ -561,12 +556,3 @@ class Lengths:
         for state in states:
             if not self._dfa.flags[state] & EXPANDED:
                 self._dfa.expand(state)
-
-
-def expand(dfa: LexerDfa, state: int, context: Context) -> None:
-    """Make the row of a lexical state that an automaton's context asks for.
-
-    An option without a text can take minutes; then `splitting` is turned off for good.
-    """
-    if not dfa.expand(state, briefly=bool(context.splitting)):
-        context.splitting, context.bound_search = False, _LENGTHS_ANY

@@ -10,10 +10,8 @@ from guideway.automaton.arena import Arena
 from guideway.automaton.kernels import layout as at
 from guideway.automaton.lark_tables import LalrNodes
 from guideway.automaton.lexer_dfa import (
-    SEARCHED,
     Lengths,
     bounded_fields,
-    expand,
     run_of,
 )
 from guideway.automaton.lookahead_emptiness import SHORT, Known, Verdicts
@@ -82,7 +80,7 @@ class PushdownAutomaton:
         self._capture_numbers = dict[tuple[object, ...], int]()
         self._automata, self._tables = dict[int, LalrNodes](), dict[Places, LalrNodes]()
         self._looks = expr.looks > 0
-        self.arena.context.short, self.arena.context.bound_search = SHORT, SEARCHED
+        self.arena.context.short = SHORT
         if self._looks:
             self.arena.context.looks = True
             self.arena.context.anything_state = self.dfa.state(ANYTHING)
@@ -160,7 +158,7 @@ class PushdownAutomaton:
         if code == at.FULL:
             self.arena.grow(wanted)
         elif code == at.NEED_LEX:
-            expand(self.dfa, wanted, self.arena.context)
+            self.dfa.expand(wanted)
         elif code in DRAWN:
             self.mask_cache.serve(code, wanted, self.arena)
         elif code == at.NEED_JUDGE:

@@ -194,8 +194,6 @@ class TokenMaskCache:
             transitions=self.dfa.rows,
             lexer_flags=self.dfa.flags,
             lexer_leads=self.dfa.first,
-            option_at=self.dfa.option_at,
-            options=self.dfa.options,
             token_bytes=self.tokens,
             token_at=self.token_at,
             state_mask_at=self.state_mask_at,

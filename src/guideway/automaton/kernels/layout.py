@@ -145,10 +145,10 @@ class Pair(Record):
 
 @record
 class Length(Record):
-    """Lengths of the texts from a pair; index SINGLE: of one-byte characters only."""
+    """Lengths of the texts from a pair of characters of one byte."""
 
-    fewest: Annotated[Rows[i32], 2]  # characters that a text must still begin, + 1; 0 unknown
-    steady: Annotated[Rows[i32], 2]  # whether each greater length is possible too
+    fewest: i32  # characters that a text must still begin, + 1; 0 until searched, or UNKNOWN
+    steady: i32  # whether each greater length is possible too
     seen: i32  # last search that visited it,
     parent: i32  # its predecessor,
     link: i32  # next pair in its list,
@@ -156,9 +156,8 @@ class Length(Record):
     left: i32  # and the fewest that may be left
 
 
-EXACT: Final = 0
-SINGLE: Final = 1  # an upper bound of EXACT
 ENDLESS: Final = 1 << 30  # length if there is no text
+UNKNOWN: Final = (1 << 31) - 1  # if the search takes long
 
 
 @record
@@ -445,8 +444,6 @@ class Context(Record):
     bound_walk: Rows[Pair]  # at each depth
     bound_place: i64  # trie node where an interrupted walk of a bounded pattern resumes, or 0
     bound_node: i64  # its BOUNDED node << 32 | the trie node above
-    bound_search: i64  # pairs that a search expands before it is `splitting`
-    splitting: i64  # whether searches split states into options, since one took long
     search: i64  # number of searches
     search_level: i64  # characters read
     search_later: i64  # linked list of pairs for later
@@ -492,8 +489,6 @@ class Context(Record):
     transitions: Rows[Transitions]
     lexer_flags: Rows[u8]
     lexer_leads: Rows[Bytes]
-    option_at: Rows[i32]  # by lexical state: 0 unknown, -1 if there is one option, or index
-    options: Rows[i32]  # options from that index, up to a 0
     regexes: Rows[RegexContext]  # 0 while its lock is not held
 
     # The vocabulary.
@@ -557,7 +552,7 @@ READ_EACH: Final = 10
 OK: Final = 0
 FULL: Final = -1  # `want` is the slot of the count that has reached its room
 NEED_NODE: Final = -2  # `want` is an EXPR, RESUME or NAMED node to translate
-NEED_LEX: Final = -3  # `want` is a lexical state to expand; + OPTIONS_OF: to split
+NEED_LEX: Final = -3  # `want` is a lexical state to expand
 NEED_STATE_MASK: Final = -4  # `want` is a lexical state whose state mask is missing
 NEED_COUNT_MASK: Final = -6  # as NEED_STATE_MASK, for counted items
 NEED_EXITS: Final = -7  # `want` is a state mask that lacks the exits that begin with `leads`
@@ -654,8 +649,6 @@ LEXER: Final = 41  # macro state, table, LINES: terminals that are being lexed
 PER_STACK: Final = 42  # a node of such a macro state whose verdict depends on the LALR states
 LEXER_KEY: Final = 43  # SETS of terminals, first way, ways * 4 + where, guards, table; see `target`
 SETS: Final = 44  # four words of a set, the next SETS or 0
-
-OPTIONS_OF: Final = 1 << 30  # added to `want` of NEED_LEX: the options of a state are missing
 
 # Flag of the lexical state between characters: each character has a one-byte spelling, and
 # intersecting patterns accept all spellings of a text or none.

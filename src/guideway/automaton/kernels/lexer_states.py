@@ -13,7 +13,7 @@ from guideway.automaton.kernels.derive import (
     repeat_of,
     undecided_pair,
 )
-from guideway.automaton.kernels.layout import DEAD_END, EXPANDED, GOES_ON, OPTIONS_OF, Context
+from guideway.automaton.kernels.layout import DEAD_END, EXPANDED, GOES_ON, Context
 from guideway.automaton.kernels.record_layout import RegexContext
 from guideway.automaton.kernels.records import (
     guess_of,
@@ -210,15 +210,12 @@ def expand_wanted(context: Context) -> bool:
     if not exists(context.regexes):
         return False
     state, regexes = context.want, context.regexes[0]
-    if regexes.state_records[state & (OPTIONS_OF - 1)] == 0:
+    if regexes.state_records[state] == 0:
         return False
     if regexes.spent > _MOST_SPENT:
         return False
     regexes.listed.used = regexes.effort.used = regexes.want = 0
-    if state >= OPTIONS_OF:
-        split_state(regexes, state - OPTIONS_OF)
-    else:
-        explore(regexes, at.EXPAND, state)
+    explore(regexes, at.EXPAND, state)
     regexes.spent += regexes.effort.used
     return regexes.want == 0
 

@@ -68,8 +68,8 @@ class RegexContext(Record):
     flags: Rows[u8]
     leads: Rows[Words]
     state_records: Rows[i32]
-    option_at: Rows[i32]
-    options: Rows[i32]
+    option_at: Rows[i32]  # 0 unknown, -1 if there is one option, or index
+    options: Rows[i32]  # options from that index, up to a 0
     options_used: i64
 
 

@@ -197,10 +197,10 @@ def _has_room(context: Context, depth: int, node: int) -> int:
             return LEFT
     if context.last_state != (state << 32) | within:
         pair = pair_of(context, state, within)
-        checked(know_length(context, pair, between, at.SINGLE) if pair > 0 else pair)
+        checked(know_length(context, pair, between) if pair > 0 else pair)
         context.last_state = (state << 32) | within
-        context.last_fewest = lengths[pair].fewest[at.SINGLE] - 1
-        context.last_steady = lengths[pair].steady[at.SINGLE]
+        context.last_fewest = lengths[pair].fewest - 1
+        context.last_steady = lengths[pair].steady
     fewest = context.last_fewest
     if fewest <= (high if high >= 0 else at.ENDLESS - 2) and (
         low <= fewest or context.last_steady != 0
