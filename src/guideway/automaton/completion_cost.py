@@ -20,6 +20,7 @@ from guideway.automaton.object_tables import UNLIKE, FrameNames
 from guideway.automaton.pushdown_automaton import PushdownAutomaton
 from guideway.automaton.states import State, States
 from guideway.automaton.token_mask_cache import TokenMaskCache
+from guideway.automaton.token_tries import unpack
 from guideway.language.fuel import attempt, while_there_is_room
 
 _DEEPEST: Final = 32  # nested nodes; each takes five Python frames
@@ -508,8 +509,9 @@ class CompletionCost:
                 beside[CostAfterToken] = CostAfterToken(self._cost_to_end(pda))
             return _finite(beside[CostAfterToken].enough(state.macro))
 
-    def groups(self, state: State, tokens: "NDArray[np.int64]") -> list[Group] | None:
+    def groups(self, state: State, ends: list[int]) -> list[Group] | None:
         """The tokens of a mask by the state after them; None where kernels cannot tell."""
+        tokens = np.setdiff1d(unpack(self._states.mask(state)), ends, assume_unique=True)
         codes = np.zeros(len(tokens), np.uint32)
         with self._states.lock:
             pda = state.reader()

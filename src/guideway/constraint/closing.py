@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from guideway.automaton.completion_cost import CompletionCost, Group
 from guideway.automaton.plain_masks import Reached, Rows
 from guideway.automaton.states import ALL, State, States
-from guideway.automaton.token_tries import Row, pack, unpack
+from guideway.automaton.token_tries import Row, pack
 from guideway.constraint.canonical_paths import ListedStates, TokenGraph
 from guideway.constraint.special_tokens import Segmentation, too_few
 from guideway.language.derivative import Derivatives
@@ -118,9 +118,7 @@ class Closing:
         if self._completion_cost is None:
             return None
         if self._grouped is None or self._grouped[0] is not state:
-            ends = np.array(self._ends, np.int64)
-            tokens = np.setdiff1d(unpack(self._states.mask(state)), ends, assume_unique=True)
-            self._grouped = state, self._completion_cost.groups(state, tokens)
+            self._grouped = state, self._completion_cost.groups(state, self._ends)
         return self._grouped[1]
 
     def within(self, state: State, mask: Row, tokens_left: int) -> Row:
