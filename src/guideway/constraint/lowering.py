@@ -36,9 +36,10 @@ from guideway.language.expr import (
     literal,
     repeat,
 )
+from guideway.language.finite_languages import Decisions
 from guideway.language.fuel import spend
 from guideway.language.nodes import Expr
-from guideway.language.set_algebra import Decider, Operand, meet
+from guideway.language.set_algebra import Operand, meet
 from guideway.language.special_tokens import special
 from guideway.language.utf8 import TEXT
 from guideway.python_types.source import type_source
@@ -160,7 +161,7 @@ MOST_WAYS: Final = 64
 
 
 def lower_source(  # noqa: PLR0911  an arm for each
-    source: Source, decide: Decider | None = None, *, regular: bool = False
+    source: Source, decide: Decisions | None = None, *, regular: bool = False
 ) -> Expr:
     """Texts of `source` as byte strings.
 
@@ -218,7 +219,7 @@ def _lower_notation(
 
 
 def _lower_combination(
-    source: Source, lower: Callable[[Source], Expr], decide: Decider | None
+    source: Source, lower: Callable[[Source], Expr], decide: Decisions | None
 ) -> Expr:
     match source:
         case Special() | Until() | Captured() | Region() | Composed():
@@ -250,7 +251,7 @@ def _lower_place(
 
 
 def _lower_meet(
-    source: Both | Inverse, lower: Callable[[Source], Expr], decide: Decider | None
+    source: Both | Inverse, lower: Callable[[Source], Expr], decide: Decisions | None
 ) -> Expr:
     """Intersect as a whole or, if that is refused, alternative by alternative."""
     parts = _operands(source)
@@ -286,7 +287,7 @@ def _options(source: Source) -> list[Source]:
     return found
 
 
-def _met(parts: list[Meeting], lower: Callable[[Source], Expr], decide: Decider | None) -> Expr:
+def _met(parts: list[Meeting], lower: Callable[[Source], Expr], decide: Decisions | None) -> Expr:
     operands: list[Operand] = []
     held: list[JsonSchema] = []
     denied: list[JsonSchema] = []

@@ -111,8 +111,7 @@ def ways_on(option: Expr, lines: Iterable[tuple[int, Expr]], derive: Derive) -> 
             yield byte, read_byte(option, byte, derive)
 
 
-_DEEP = 200  # expressions visited before the shortest string is searched for
-_PLAIN = 32  # and in the first quick look
+_PLAIN = 32  # expressions visited in the first quick look
 
 
 @final
@@ -254,30 +253,7 @@ class Living:
 
     def _judged(self, root: Expr) -> bool:
         consulted = self._consulted
-        return self._search(root) if consulted is None else consulted(root)
-
-    def _search(self, root: Expr) -> bool:
-        """Search depth first for a few steps, then for the nearest text."""
-        known = self._known
-        came: dict[Expr, Expr | None] = {root: None}
-        stack = [root]
-        while stack:
-            if len(came) > _DEEP:
-                return self.least.word(root) is not None
-            node = stack.pop()
-            for _, target in self._arcs(node):
-                if target in came or known.get(target) is False:
-                    continue
-                came[target] = node
-                if target in known or self._is_plain(target):
-                    way: Expr | None = target
-                    while way is not None:
-                        known[way], way = True, came[way]
-                    return True
-                stack.append(target)
-            self._fuel(1)
-        known.update(dict.fromkeys(came, False))
-        return False
+        return self.least.word(root) is not None if consulted is None else consulted(root)
 
     def _read(self, item: Expr, read: bytes | None) -> bytes | None:
         """A complete content of a capture that has read `read`, or None."""

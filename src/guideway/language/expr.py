@@ -455,7 +455,7 @@ def capture(item: Expr, read: bytes | None, template: Template, argument: Hashab
     return intern((_CAPTURE, id(item), read, id(template), argument), node)
 
 
-Word: TypeAlias = str | bytes
+Word: TypeAlias = str | bytes | tuple[int, ...]
 
 _FREE = 16
 
@@ -495,7 +495,7 @@ def all_of(exprs: Iterable[Expr]) -> Expr:
 def branching(entries: Iterable[tuple[Word, Expr]], letter: Callable[[Any], Expr]) -> Expr:
     """Trie of words, each followed by its expression, built in sorted order (Daciuk 2000).
 
-    `letter` lowers one character of a str, or one byte as an int.
+    `letter` lowers one character of a str, one byte as an int, or one number.
     """
     ordered = sorted(entries, key=_word)
     spelled: dict[Any, Expr] = {}
@@ -507,7 +507,7 @@ def branching(entries: Iterable[tuple[Word, Expr]], letter: Callable[[Any], Expr
         return found
 
     opened: list[_Open] = [_Open()]
-    last: Word = b""
+    last: Word = ()
     for index, (word, rest) in enumerate(ordered):
         shared = _common(last, word)
         _close(opened, last, shared, spell)
@@ -573,45 +573,17 @@ def _close(opened: list[_Open], word: Word, depth: int, letter: Callable[[Any], 
 
 
 def _either_of_parts(options: Iterable[Expr]) -> Expr:
-    # The trie: node 0 is the root, (node, head) → child; a child comes after its parent.
-    children: dict[tuple[int, Expr], int] = {}
-    ends: set[int] = set()
-    # The unsplit rest after a node that only one option reaches: most parts.
-    alone: dict[int, Expr] = {}
+    """The trie of sequences: words over the numbers of their parts."""
+    numbers: dict[Expr, int] = {}
+    words: list[tuple[tuple[int, ...], Expr]] = []
     for option in options:
-        node, rest = 0, option
+        word, rest = list[int](), option
         while rest is not EPSILON:
-            head, rest = _parted(rest)
-            child = children.get((node, head))
-            if child is None:
-                children[node, head] = child = len(children) + 1
-                alone[child] = rest
-                break
-            node, other = child, alone.pop(child, None)
-            if other is EPSILON:
-                ends.add(node)
-            elif other is not None:
-                first, left = _parted(other)
-                children[node, first] = child = len(children) + 1
-                alone[child] = left
-        else:
-            ends.add(node)
-    spend(len(children))
-    below: dict[int, _Open] = {}
-    for (node, head), child in reversed(children.items()):
-        rest = alone.get(child) or _ended(below.pop(child, None), child in ends)
-        opened = below.get(node)
-        if opened is None:
-            opened = below[node] = _Open()
-        opened.branches.setdefault(rest, []).append(head)
-    return _ended(below.pop(0, None), 0 in ends)
-
-
-def _ended(node: _Open | None, ends: bool) -> Expr:
-    if node is None:  # no children, as for most last letters
-        return EPSILON if ends else EMPTY
-    node.ending = EPSILON if ends else EMPTY
-    return node.made()
+            head, rest = (rest.head, rest.tail) if isinstance(rest, Concat) else (rest, EPSILON)
+            word.append(numbers.setdefault(head, len(numbers)))
+        words.append((tuple(word), EPSILON))
+    spend(len(numbers))
+    return branching(words, [*numbers].__getitem__)
 
 
 def alt_by_head(
@@ -661,10 +633,6 @@ def _flatten(options: Iterable[bytes | Expr]) -> Iterator[bytes | Expr]:
 def _spelled(word: bytes) -> Expr:
     spend(len(word) // _FREE)
     return literal(word)
-
-
-def _parted(option: Expr) -> tuple[Expr, Expr]:
-    return (option.head, option.tail) if isinstance(option, Concat) else (option, EPSILON)
 
 
 class Uncaptured:

@@ -340,23 +340,24 @@ def _most_bytes(arc: tuple[int, Expr]) -> int:
 
 def _spelled(root: Expr, spellable: int) -> Expr:
     """A subset of `root` that uses only these bytes; Not stays, if any byte is left."""
-    return rebuilt(root, _positive_parts, partial(_remade, spellable))
+    return rebuilt(root, _positive_parts, partial(_remade, spellable, True))
 
 
 def _positive_parts(node: Expr) -> tuple[Expr, ...]:
     return () if isinstance(node, Not) else parts_of(node)
 
 
-def _remade(spellable: int, node: Expr, made: Mapping[Expr, Expr]) -> Expr:
+def _remade(spellable: int, subset: bool, node: Expr, made: Mapping[Expr, Expr]) -> Expr:
+    """`node` with only these bytes: a subset of those strings, or a superset."""
     match node:
         case Bytes(members):
             return byte_set(members & spellable)
         case Not():
-            return node if spellable else EMPTY
+            return node if spellable or not subset else EMPTY
         case Epsilon() | Concat() | And() | Alt() | Repeat():
             return with_parts(node, [made[part] for part in parts_of(node)])
         case _:
-            return EMPTY
+            return EMPTY if subset else node
 
 
 def surely_open(expr: Expr) -> bool:
@@ -485,7 +486,10 @@ def apart_by_bytes(first: Expr, second: Expr) -> bool:
     >>> apart_by_bytes(repeat(byte_set(b"01:")), literal("1/2"))
     True
     """
-    return not (_has_string(first, _bytes(second)) and _has_string(second, _bytes(first)))
+    return any(
+        rebuilt(one, _positive_parts, partial(_remade, _bytes(other), False)) is EMPTY
+        for one, other in ((first, second), (second, first))
+    )
 
 
 def _bytes(root: Expr) -> int:
@@ -505,24 +509,3 @@ def _bytes(root: Expr) -> int:
             case _:
                 return ALL_BYTES
     return found
-
-
-def _has_string(root: Expr, among: int) -> bool:
-    """Return False if no string has only the bytes `among`; True is no proof."""
-    return rebuilt(root, _positive_parts, lambda node, known: _may(node, known, among))
-
-
-def _may(node: Expr, known: Mapping[Expr, bool], among: int) -> bool:
-    match node:
-        case Bytes(members):
-            return bool(members & among)
-        case Concat(head, tail):
-            return known[head] and known[tail]
-        case And(left, right):
-            return known[left] and known[right]
-        case Alt(options):
-            return any(known[option] for option in options)
-        case Repeat(item, low):
-            return low == 0 or known[item]
-        case _:
-            return not isinstance(node, Empty)

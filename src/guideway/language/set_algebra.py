@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, final
+from typing import final
 
 from guideway.errors import UnsupportedError
 from guideway.language.expr import (
@@ -19,6 +19,7 @@ from guideway.language.expr import (
     repeat,
     stop,
 )
+from guideway.language.finite_languages import Decisions
 from guideway.language.nodes import Alt, And, Concat, Expr, Not, Repeat, rebuilt
 from guideway.language.regular import parts_of, with_parts
 from guideway.language.utf8 import TEXT, TEXT_CHAR
@@ -63,22 +64,6 @@ FEW_PARTS = 2_000
 """Below this size, a regular expression without rules is cheaper than lookahead."""
 
 
-class Decider(Protocol):
-    """Answers that need a search; None if it takes too long."""
-
-    def contains(self, expr: Expr, text: bytes) -> bool:
-        """Return True if a string is in an expression."""
-        ...
-
-    def words(self, expr: Expr) -> tuple[bytes, ...] | None:
-        """All strings of an expression, if they are few."""
-        ...
-
-    def flattened(self, expr: Expr, most: int = ...) -> Expr | None:
-        """An equal regular expression of at most `most` parts."""
-        ...
-
-
 @final
 @dataclass(frozen=True, slots=True)
 class Operand:
@@ -90,7 +75,7 @@ class Operand:
     marked: bool = False
 
 
-def meet(operands: Sequence[Operand], decide: Decider | None, option: str = "") -> Expr:
+def meet(operands: Sequence[Operand], decide: Decisions | None, option: str = "") -> Expr:
     """The intersection of all operands, denied ones complemented.
 
     Without `decide` nothing is searched. `option` names the options that would make JSON Schemas
@@ -117,7 +102,7 @@ def meet(operands: Sequence[Operand], decide: Decider | None, option: str = "") 
     return found
 
 
-def _flat(operand: Operand, decide: Decider | None, *most: int) -> Operand:
+def _flat(operand: Operand, decide: Decisions | None, *most: int) -> Operand:
     found = None if decide is None else decide.flattened(operand.expr, *most)
     return operand if found is None else replace(operand, expr=found)
 
@@ -143,7 +128,7 @@ def looking(nested: Expr, regular: Expr) -> Expr:
 
 
 def _finite_intersection(
-    nested: Sequence[Operand], regular: Expr | None, decide: Decider
+    nested: Sequence[Operand], regular: Expr | None, decide: Decisions
 ) -> Expr | None:
     held = [each for each in nested if not each.denied]
     known = [(regular, nested)] if regular is not None else []
