@@ -25,10 +25,9 @@ from guideway.regex.tree import (
     Sequence,
     Shorthand,
     Text,
-    Width,
+    fixed_length,
     read_flags,
     start_mode,
-    width,
 )
 from guideway.sources.names import did_you_mean
 from guideway.sources.sources import Dialect
@@ -364,7 +363,7 @@ class _Parser:
         self._names: dict[str, int] = {}
         self._closed = [False]  # of each capturing group, by number
         self._closed_last: list[tuple[int, Node]] = []  # capturing groups, not measured yet
-        self._widths: dict[int, Width] = {}  # of the other closed groups
+        self._lengths: dict[int, int | None] = {}  # of the other closed groups
         self._looks = self._boundaries = self._backs = False
 
     def parse(self) -> Pattern:
@@ -559,21 +558,18 @@ class _Parser:
     def _look(self, sign: str, body: Node, at: int) -> Look:
         self._looks = True
         ahead = sign in "=!"
-        if not ahead and self._top.mode.dialect == "python":
-            least, most = self._width(body)
-            if least != most:
-                raise self._cursor.error(
-                    "re supports only lookbehinds of a fixed length; use dialect='ecma' for others",
-                    at,
-                )
+        if not ahead and self._top.mode.dialect == "python" and self._length(body) is None:
+            raise self._cursor.error(
+                "re supports only lookbehinds of a fixed length; use dialect='ecma' for others", at
+            )
         return Look(body, ahead, sign[-1] == "!", at)
 
-    def _width(self, body: Node) -> Width:
-        """Width of a part; few patterns need it, so groups are measured only then."""
+    def _length(self, body: Node) -> int | None:
+        """Length of a part; few patterns need it, so groups are measured only then."""
         for number, group in self._closed_last:
-            self._widths[number] = width(group, self._widths)
+            self._lengths[number] = fixed_length(group, self._lengths)
         self._closed_last.clear()
-        return width(body, self._widths)
+        return fixed_length(body, self._lengths)
 
     def _extension(self, at: int) -> None:
         cursor, ecma = self._cursor, self._top.mode.dialect == "ecma"

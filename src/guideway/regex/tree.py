@@ -356,54 +356,47 @@ def _switch(mode: Mode, flag: str, on: bool) -> Mode:
     return replace(mode, **{_SWITCHES[flag]: on})
 
 
-Width: TypeAlias = tuple[int, int | None]
+Lengths: TypeAlias = Mapping[int, int | None]
 
 
-def width(root: Node, groups: Mapping[int, Width]) -> Width:
-    r"""Fewest and most characters (None: any number), given the widths of groups; not recursive.
+def fixed_length(root: Node, groups: Lengths) -> int | None:
+    r"""The number of characters of all matches, given those of groups; None if they differ.
 
     >>> from guideway.regex.parser import parse_regex
-    >>> width(parse_regex(r"a\d{2,3}").body, {})
-    (3, 4)
+    >>> fixed_length(parse_regex(r"a\d{2}|xyz").body, {})
+    3
     """
 
     def below(node: Node) -> tuple[Node, ...]:
         known = isinstance(node, Look) or (isinstance(node, Group) and node.number in groups)
         return () if known else children(node)
 
-    return folded(root, lambda node, parts: _width(node, parts, groups), below)
+    return folded(root, lambda node, parts: _length(node, parts, groups), below)
 
 
-def _width(  # noqa: PLR0911  one arm for each node
-    node: Node, parts: list[Width], groups: Mapping[int, Width]
-) -> Width:
+def _length(  # noqa: PLR0911  one arm for each node
+    node: Node, parts: list[int | None], groups: Lengths
+) -> int | None:
     match node:
         case Text(text):
-            return len(text), len(text)
+            return len(text)
         case Class() | Shorthand() | Dot():
-            return 1, 1
+            return 1
         case Anchor() | Boundary() | Look():
-            return 0, 0
+            return 0
         case Back(number):
             return groups[number]
         case Repeat(_, low, high):
-            least, most = parts[0]
-            return least * low, 0 if most == 0 or high == 0 else _product(most, high)
+            (length,) = parts
+            if length == 0 or high == 0:
+                return 0
+            return None if length is None or low != high else length * low
         case Group(_, number):
             return groups[number] if number in groups else parts[0]
         case Alternation():
-            most = [part[1] for part in parts]
-            return min(part[0] for part in parts), None if None in most else max(_known(most))
+            return parts[0] if len({*parts}) == 1 else None
         case Sequence():
-            most = [part[1] for part in parts]
-            return sum(part[0] for part in parts), None if None in most else sum(_known(most))
+            lengths = [part for part in parts if part is not None]
+            return sum(lengths) if len(lengths) == len(parts) else None
         case _:
             assert_never(node)
-
-
-def _product(most: int | None, high: int | None) -> int | None:
-    return None if most is None or high is None else most * high
-
-
-def _known(widths: list[int | None]) -> list[int]:
-    return [width for width in widths if width is not None]
