@@ -9,7 +9,7 @@ from importlib import import_module
 from itertools import compress
 from typing import Any, Final, final
 
-from guideway.context_free.lark.extensions import CLOSE, OPEN, Extended, Part
+from guideway.context_free.lark.extensions import CLOSE, OPEN, Extended, Part, place_in
 from guideway.errors import (
     GuidewayError,
     LimitError,
@@ -18,7 +18,6 @@ from guideway.errors import (
     UnsupportedError,
 )
 from guideway.sources.names import did_you_mean
-from guideway.sources.values import describe_place
 
 _UNINTENDED: Final = (
     AssertionError, AttributeError, ImportError, LookupError, re.error, SyntaxError, TypeError,
@@ -111,10 +110,9 @@ class Reading:
         for path, read in self.texts.items():
             found = definition(name, read.original)
             if found is not None:
-                where = describe_place(read.original, found.start())
                 return LimitError(
                     message, limit=limit, given=given, needed=needed,
-                    place=f"{path}, {where}" if path else where,
+                    place=place_in(path, read.original, found.start()),
                     text=read.original, position=found.start(),
                 )  # fmt: skip
         return LimitError(message, limit=limit, given=given, needed=needed)
@@ -129,8 +127,7 @@ class Reading:
         if position is None:
             return SourceError(message, text=read.original)
         position = read.before(min(position, len(read.text)))
-        where = describe_place(read.original, position)
-        where = f"{path}, {where}" if path else where
+        where = place_in(path, read.original, position)
         return SourceError(message, place=where, text=read.original, position=position)
 
     def _written(self, found: re.Match[str]) -> str:

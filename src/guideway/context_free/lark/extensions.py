@@ -98,8 +98,13 @@ class Part:
 
     def place_of(self, position: int) -> str:
         """Place of a position of `text` for messages."""
-        found = describe_place(self.text, position)
-        return f"{self.path}, {found}" if self.path else found
+        return place_in(self.path, self.text, position)
+
+
+def place_in(path: str, text: str, position: int) -> str:
+    """Place in a grammar for messages; `path` is that of an imported one, or ""."""
+    found = describe_place(text, position)
+    return f"{path}, {found}" if path else found
 
 
 @final
@@ -148,10 +153,9 @@ def check_unmarked(read: Extended, path: str) -> None:
     """Refuse the code points that mark parts."""
     found = re.search(f"[{OPEN}{CLOSE}]", read.original)
     if found is not None:
-        place = describe_place(read.original, found.start())
         raise SourceError(
             "a grammar must not contain U+FDD0 and U+FDD1, which are not characters",
-            place=f"{path}, {place}" if path else place,
+            place=place_in(path, read.original, found.start()),
             text=read.original,
             position=found.start(),
         )
@@ -372,8 +376,7 @@ class _Reader:
         )
 
     def _place(self, at: int) -> str:
-        place = describe_place(self._text, at)
-        return f"{self._path}, {place}" if self._path else place
+        return place_in(self._path, self._text, at)
 
 
 def _is_strings(value: Json) -> bool:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias, cast, final, get_args
 
 from guideway.context_free.lark.errors import Indentation, LarkTerminal, definition, within
-from guideway.context_free.lark.extensions import SKIPPED, Extended, Part, check_unmarked, extend
+from guideway.context_free.lark.extensions import Extended, Part, check_unmarked, extend, place_in
 from guideway.context_free.shipped import importable
 from guideway.errors import LimitError, SourceError, UnsupportedError, brief
 from guideway.sources.names import did_you_mean
@@ -332,36 +332,33 @@ def _packaged() -> Mapping[str, str]:
     return {file.name: read_file(file, "the grammar") for file in sorted(files)} | ours
 
 
-_WRITTEN: Final = re.compile(SKIPPED, re.VERBOSE)
-_LETTER: Final = re.compile(r"\\(?:x..|u.{4}|U.{8}|[^xuU])|.", re.DOTALL)
-_MEANT: Final = {"n": "\n", "f": "\f", "t": "\t", "r": "\r", '"': '"'}
-
-
 @contextmanager
 def regexes_placed(source: Lark, terminals: Iterable[LarkTerminal]) -> Generator[None]:
-    """Give errors in the pattern of a terminal the place of its regex in the grammar."""
+    """Give errors about the pattern of a terminal its place in the grammar."""
     try:
         yield
-    except UnsupportedError as error:
-        raise _placed(error, source) from None
-    except LimitError as error:
-        raise _limit_placed(error, source, terminals) from None
+    except (UnsupportedError, LimitError) as error:
+        about = next((each for each in terminals if each.pattern == error.text), None)
+        found = None if about is None else _found(about, source)
+        if found is None:
+            raise
+        path, text, position = found
+        place = place_in(path, text, position)
+        if isinstance(error, LimitError):
+            raise error.at(place, text=text, position=position) from None
+        raise UnsupportedError(
+            str(error).partition("\n")[0],
+            feature=error.feature,
+            place=place,
+            text=text,
+            position=position,
+        ) from None
 
 
 def place_of(terminal: LarkTerminal, source: Lark) -> str:
     """Place where a terminal is defined or occurs in a rule; "" if unknown."""
     found = _found(terminal, source)
-    return "" if found is None else _shown(*found)
-
-
-def _limit_placed(error: LimitError, source: Lark, terminals: Iterable[LarkTerminal]) -> LimitError:
-    """The error with the place of its terminal."""
-    about = next((each for each in terminals if each.pattern == error.text), None)
-    found = None if about is None else _found(about, source)
-    if found is None:
-        return error
-    _, text, position = found
-    return error.at(_shown(*found), text=text, position=position)
+    return "" if found is None else place_in(*found)
 
 
 def _found(about: LarkTerminal, source: Lark) -> tuple[str, str, int] | None:
@@ -373,54 +370,3 @@ def _found(about: LarkTerminal, source: Lark) -> tuple[str, str, int] | None:
     written = ((path, re.search(re.escape(about.written), text)) for path, text in texts.items())
     path, found = next((each for each in chain(own, defined, written) if each[1]), ("", None))
     return None if found is None else (path, texts[path], found.start())
-
-
-def _shown(path: str, text: str, position: int) -> str:
-    where = describe_place(text, position)
-    return f"{path}, {where}" if path else where
-
-
-def _placed(error: UnsupportedError, source: Lark) -> UnsupportedError:
-    """The error with its place; without a caret if no place is found."""
-    if error.place or error.text is None or error.position is None:
-        return error
-    said, _, _ = str(error).partition("\n")
-    found = _longest(error.text, error.position, source)
-    if found is None:
-        return UnsupportedError(said, feature=error.feature)
-    _, path, text, at = found
-    place = describe_place(text, at)
-    place = f"{path}, {place}" if path else place
-    return UnsupportedError(said, feature=error.feature, place=place, text=text, position=at)
-
-
-def _longest(pattern: str, position: int, source: Lark) -> tuple[int, str, str, int] | None:
-    """Longest regex around a position: its length, path, grammar, position there."""
-    best: tuple[int, str, str, int] | None = None
-    for path, read in source.extended.items():
-        for found in _WRITTEN.finditer(read.original):
-            if not found[0].startswith("/") or found[0].startswith("//"):
-                continue
-            text, places = _read(found)
-            begin = pattern.find(text, max(0, position - len(text) + 1), position + len(text))
-            if begin >= 0 and (best is None or len(text) > best[0]):
-                best = len(text), path, read.original, places[position - begin]
-    return best
-
-
-def _read(regex: re.Match[str]) -> tuple[str, list[int]]:
-    """Lark's pattern of a regex between slashes, with the position of each character."""
-    text, places = "", list[int]()
-    for letter in _LETTER.finditer(regex.string, regex.start() + 1, regex.end() - 1):
-        meant = _meant(letter[0])
-        text += meant
-        places += range(letter.start(), letter.start() + len(meant))
-    return text, places
-
-
-def _meant(letter: str) -> str:
-    """Decode a character or an escape as Lark does; most escapes are left to `re`."""
-    if len(letter) == 1:
-        return letter
-    kind, digits = letter[1], letter[2:]
-    return chr(int(digits, 16)) if digits else _MEANT.get(kind, letter)

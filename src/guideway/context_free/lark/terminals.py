@@ -280,8 +280,7 @@ def said_of(shape: LarkTerminal, error: SourceError | UnsupportedError) -> Unsup
     return UnsupportedError(
         f"the terminal {shape.written}: {said}",
         feature=error.feature if isinstance(error, UnsupportedError) else "regex",
-        text=error.text,
-        position=error.position,
+        text=shape.pattern,
     )
 
 
