@@ -1,7 +1,9 @@
 """Context-free grammars as expressions over bytes, without left recursion."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache, partial
+from heapq import heapify, heappop, heappush
 from typing import Final, TypeAlias, assert_never, final
 
 from guideway.context_free.gbnf import (
@@ -353,30 +355,52 @@ def _grown(rules: Rules, needed: Callable[[Item], str | None]) -> frozenset[str]
 
     `needed` gives the rule that an item depends on: `FREE` if none, None if it never holds.
     """
-    found: set[str] = set()
-    missing: list[int] = []  # per alternative that may hold, the items that do not yet
-    owner: list[str] = []
-    users: dict[str, list[int]] = {}
-    waiting: list[str] = []
+    made: list[Production] = []
     for name, alternatives in rules.items():
         for alternative in alternatives:
             needs = [needed(item) for item in alternative]
-            if None in needs:
-                continue
-            wanted = [each for each in needs if each]
-            for each in wanted:
-                users.setdefault(each, []).append(len(missing))
-            missing.append(len(wanted))
-            owner.append(name)
-            if not wanted:
-                waiting.append(name)
-    while waiting:
-        name = waiting.pop()
-        if name in found:
+            if None not in needs:
+                made.append(Production(name, tuple(each for each in needs if each)))
+    return frozenset(least_texts(made, {}))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Production:
+    """One alternative of a rule, as names of rules and terminals."""
+
+    rule: str
+    symbols: tuple[str, ...]
+
+
+def least_texts(productions: Sequence[Production], widths: Mapping[str, int]) -> dict[str, int]:
+    """The fewest characters of each rule that has a text (Knuth 1977)."""
+    waiting: dict[str, list[int]] = {}
+    missing: list[int] = []
+    queue: list[tuple[int, str]] = []
+    lengths: list[int] = []
+    for number, production in enumerate(productions):
+        length = unknown = 0
+        for symbol in production.symbols:
+            if symbol in widths:
+                length += widths[symbol]
+            else:
+                unknown += 1
+                waiting.setdefault(symbol, []).append(number)
+        missing.append(unknown)
+        lengths.append(length)
+        if not unknown:
+            queue.append((length, production.rule))
+    heapify(queue)
+    found: dict[str, int] = {}
+    while queue:
+        length, rule = heappop(queue)
+        if rule in found:
             continue
-        found.add(name)
-        for place in users.get(name, ()):
-            missing[place] -= 1
-            if not missing[place]:
-                waiting.append(owner[place])
-    return frozenset(found)
+        found[rule] = length
+        for after in waiting.get(rule, ()):
+            missing[after] -= 1
+            lengths[after] += length
+            if not missing[after] and productions[after].rule not in found:
+                heappush(queue, (lengths[after], productions[after].rule))
+    return found

@@ -9,7 +9,7 @@ import pytest
 from lark.indenter import PythonIndenter
 
 import guideway as gw
-from guideway.context_free.lark.errors import END, Production, Reading, refusals
+from guideway.context_free.lark.errors import END, Reading, refusals
 from guideway.context_free.lark.extensions import extend
 from guideway.context_free.lark.indenter import ItemIndenter
 from guideway.context_free.lark.reader import (
@@ -17,6 +17,7 @@ from guideway.context_free.lark.reader import (
     read_lark,
 )
 from guideway.context_free.lark.source import Lark, read_indenter
+from guideway.context_free.lowering import Production
 from guideway.errors import LimitError, SourceError, UnsupportedError
 from guideway.sources.sources import Literal
 from lark_samples import python_tree

@@ -10,6 +10,7 @@ from itertools import compress
 from typing import Any, Final, final
 
 from guideway.context_free.lark.extensions import CLOSE, OPEN, Extended, Part, place_in
+from guideway.context_free.lowering import Production
 from guideway.errors import (
     GuidewayError,
     LimitError,
@@ -284,13 +285,6 @@ class LarkTerminal:
     length: int
     written: str
     solid: bool = False
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Production:
-    rule: str
-    symbols: tuple[str, ...]
 
 
 @final

@@ -7,7 +7,8 @@ from importlib import import_module
 from itertools import chain
 from typing import Any, Final, TypeAlias, final
 
-from guideway.context_free.lark.errors import END, LarkTable, Production
+from guideway.context_free.lark.errors import END, LarkTable
+from guideway.context_free.lowering import Production, least_texts
 from guideway.errors import LimitError
 from guideway.language.finite_automata import strongly_connected
 
@@ -156,7 +157,8 @@ class _Grammar:
             list(dict.fromkeys(symbol for symbol, _ in begun if symbol < self.rules))
             for begun in self.begun
         ]
-        self.nullable = self._nullable()
+        least = least_texts(productions, dict.fromkeys(self.names[self.rules :], 1))
+        self.nullable = {numbers[name] for name, length in least.items() if not length}
         self.rest = self._rest()
 
     def named(self, moves: Mapping[int, int]) -> dict[str, int]:
@@ -176,22 +178,6 @@ class _Grammar:
     def _begun(self, productions: Sequence[int]) -> list[tuple[int, int]]:
         items = (self.items[number] for number in productions)
         return [(self.symbols[at], at + 1) for at in items if self.symbols[at] != _NOTHING]
-
-    def _nullable(self) -> set[int]:
-        missing, places = [0] * len(self.items), dict[int, list[int]]()
-        for symbol, number in zip(self.symbols[2:], self.owner[2:], strict=True):
-            if symbol != _NOTHING:
-                missing[number] += 1
-                places.setdefault(symbol, []).append(number)
-        found = {self.rule[number] for number, count in enumerate(missing) if not count}
-        todo = [*found]
-        while todo:
-            for number in places.get(todo.pop(), ()):
-                missing[number] -= 1
-                if not missing[number] and self.rule[number] not in found:
-                    found.add(self.rule[number])
-                    todo.append(self.rule[number])
-        return found
 
     def _rest(self) -> list[bool]:
         found = list[bool]()
@@ -377,23 +363,15 @@ def without_dead(table: LarkTable, nothing: Collection[str]) -> LarkTable:
 
 def dead_states(table: LarkTable, nothing: Collection[str]) -> set[int]:
     """States in which every item still needs one of these terminals."""
-    void = _void(table.productions, nothing)
+    written = dict.fromkeys({*table.terminals} - {*nothing}, 1)
+    rules = {each.rule for each in table.productions}
+    void = {*nothing, *rules.difference(least_texts(table.productions, written))}
     rests = [_last(each, void) for each in table.productions]
     return {
         state
         for state, kernel in enumerate(table.kernels)
         if kernel and all(read <= rests[number] for number, read in kernel)
     }
-
-
-def _void(productions: Sequence[Production], nothing: Collection[str]) -> set[str]:
-    """Symbols that derive no text without these terminals."""
-    found, size = {*nothing}, 0
-    while size < len(found):
-        size = len(found)
-        written = {each.rule for each in productions if found.isdisjoint(each.symbols)}
-        found |= {each.rule for each in productions} - written
-    return found
 
 
 def _last(production: Production, void: Collection[str]) -> int:

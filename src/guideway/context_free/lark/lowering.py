@@ -17,7 +17,6 @@ from guideway.context_free.lark.errors import (
     Indentation,
     LarkGrammar,
     LarkTerminal,
-    Production,
     within,
 )
 from guideway.context_free.lark.lalr import without_dead
@@ -25,7 +24,6 @@ from guideway.context_free.lark.plans import (
     Automaton,
     check_length,
     completes,
-    least_texts,
     needs_two_newlines,
     shrinks,
 )
@@ -37,7 +35,7 @@ from guideway.context_free.lark.terminals import (
     said_of,
     shortest_words,
 )
-from guideway.context_free.lowering import lower_grammar, unending
+from guideway.context_free.lowering import Production, least_texts, lower_grammar, unending
 from guideway.errors import LimitError, SourceError, UnsatisfiableError, UnsupportedError
 from guideway.language.expr import (
     ALL_BYTES,

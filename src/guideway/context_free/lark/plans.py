@@ -1,18 +1,19 @@
 """Lark's LALR automaton, and the proof that each of its stacks can end."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from heapq import heapify, heappop, heappush
 from itertools import chain
 from typing import Final, TypeAlias, final
 
-from guideway.context_free.lark.errors import END, Indentation, LarkGrammar, LarkTable, Production
+from guideway.context_free.lark.errors import END, Indentation, LarkGrammar, LarkTable
+from guideway.context_free.lowering import Production, least_texts
 from guideway.errors import LimitError
 from guideway.language.fuel import spend
 from guideway.language.pushdown import Frame
 
 LONGEST: Final = 1 << 20  # characters of the shortest text, which must be constructible
-REMEMBERED: Final = 100_000  # cached answers, cleared when full
+REMEMBERED: Final = 100_000  # cached answers
 _REDUCTION: Final = 10  # fuel of a reduction: each takes 10 µs
 
 _Spot: TypeAlias = tuple[int, int]  # a state on some stack, and its margin
@@ -34,32 +35,22 @@ class Automaton:
         lines: tuple[str, str, str] | None = None,
     ) -> None:
         self.table, self._start, self._widths, self._lines = table, start, widths, lines
-        self._fed: dict[tuple[Frame, str, int | None], Frame | None] = {}
-        self._ended: dict[Frame, bool] = {}
-        self._stepped: dict[tuple[Frame, int], tuple[Frame, int]] = {}
+        self.feed = lru_cache(REMEMBERED)(self._feed)
+        self.ends = lru_cache(REMEMBERED)(self._ends)
+        self._step = lru_cache(REMEMBERED)(self._reduce)
         self._rests_in: dict[int, _Rests] = {}
         self.start = Frame(table.start, None, 0)
 
-    def feed(self, stack: Frame, terminal: str, margin: int | None = None) -> Frame | None:
+    def _feed(self, stack: Frame, terminal: str, margin: int | None = None) -> Frame | None:
         """The stack after a terminal, None if there is no action; `margin` replaces the margin."""
-        key = stack, terminal, margin
-        if key not in self._fed:
-            if len(self._fed) > REMEMBERED:
-                self._fed.clear()
-            top = self._reduced(stack, terminal)
-            shifted = None if top is None else self.table.shifts[top.state].get(terminal)
-            self._fed[key] = None if top is None or shifted is None else top.push(shifted, margin)
-        return self._fed[key]
+        top = self._reduced(stack, terminal)
+        shifted = None if top is None else self.table.shifts[top.state].get(terminal)
+        return None if top is None or shifted is None else top.push(shifted, margin)
 
-    def ends(self, stack: Frame) -> bool:
+    def _ends(self, stack: Frame) -> bool:
         """Return True if the automaton accepts at the end of the text."""
-        found = self._ended.get(stack)
-        if found is None:
-            if len(self._ended) > REMEMBERED:
-                self._ended.clear()
-            top = self._reduced(stack, END)
-            found = self._ended[stack] = top is not None and top.state == self.table.end
-        return found
+        top = self._reduced(stack, END)
+        return top is not None and top.state == self.table.end
 
     def terminals(self, state: int) -> list[str]:
         """The terminals with an action in a state, without END."""
@@ -83,19 +74,13 @@ class Automaton:
                 return None
             seen.add(stack)
 
-    def _step(self, stack: Frame, number: int) -> tuple[Frame, int]:
+    def _reduce(self, stack: Frame, number: int) -> tuple[Frame, int]:
         """Apply one reduction: the new stack and the lowest depth that was read."""
-        key = stack, number
-        found = self._stepped.get(key)
-        if found is None:
-            if len(self._stepped) > REMEMBERED:
-                self._stepped.clear()
-            spend(_REDUCTION)
-            production = self.table.productions[number]
-            below = stack.under(len(production.symbols))
-            reduced = below.push(self.table.gotos[below.state][production.rule])
-            found = self._stepped[key] = reduced, below.depth
-        return found
+        spend(_REDUCTION)
+        production = self.table.productions[number]
+        below = stack.under(len(production.symbols))
+        reduced = below.push(self.table.gotos[below.state][production.rule])
+        return reduced, below.depth
 
     @property
     def total(self) -> bool:
@@ -189,39 +174,6 @@ def _nearest(
             for more, other in before[spot]:
                 if other not in found:
                     heappush(queue, (far + more, other))
-    return found
-
-
-def least_texts(productions: Sequence[Production], widths: Mapping[str, int]) -> dict[str, int]:
-    """The fewest characters of each rule that has a text (Knuth 1977)."""
-    waiting: dict[str, list[int]] = {}
-    missing: list[int] = []
-    queue: list[tuple[int, str]] = []
-    lengths: list[int] = []
-    for number, production in enumerate(productions):
-        length = unknown = 0
-        for symbol in production.symbols:
-            if symbol in widths:
-                length += widths[symbol]
-            else:
-                unknown += 1
-                waiting.setdefault(symbol, []).append(number)
-        missing.append(unknown)
-        lengths.append(length)
-        if not unknown:
-            queue.append((length, production.rule))
-    heapify(queue)
-    found: dict[str, int] = {}
-    while queue:
-        length, rule = heappop(queue)
-        if rule in found:
-            continue
-        found[rule] = length
-        for after in waiting.get(rule, ()):
-            missing[after] -= 1
-            lengths[after] += length
-            if not missing[after] and productions[after].rule not in found:
-                heappush(queue, (lengths[after], productions[after].rule))
     return found
 
 

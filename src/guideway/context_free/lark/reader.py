@@ -25,6 +25,7 @@ from guideway.context_free.lark.errors import (
 from guideway.context_free.lark.extensions import COMMENT, PART, REGEX, STRING, Part
 from guideway.context_free.lark.lalr import Spend, production, tabulate, without_dead
 from guideway.context_free.lark.source import Lark, read_indenter
+from guideway.context_free.lowering import Production, least_texts
 from guideway.errors import LimitError, SourceError, UnsupportedError
 from guideway.regex.parser import parse_regex
 from guideway.regex.tree import Anchor, Boundary, Look, children, refers_by_number
@@ -728,22 +729,10 @@ def _empty(parts: Mapping[str, Part], nested: Mapping[str, LarkGrammar]) -> list
 
 
 def _may_be_empty(grammar: LarkGrammar) -> bool:
-    rules, missing, places = list[str](), list[int](), dict[str, list[int]]()
-    for rule, expansions in grammar.rules.items():
-        for expansion in expansions:
-            for symbol in expansion:
-                places.setdefault(symbol, []).append(len(rules))
-            rules.append(rule)
-            missing.append(len(expansion))
-    found = {rule for rule, count in zip(rules, missing, strict=True) if not count}
-    todo = [*found]
-    while todo:
-        for place in places.get(todo.pop(), ()):
-            missing[place] -= 1
-            if not missing[place] and rules[place] not in found:
-                found.add(rules[place])
-                todo.append(rules[place])
-    return grammar.start in found
+    made = [Production(name, each) for name, rows in grammar.rules.items() for each in rows]
+    symbols = {symbol for each in made for symbol in each.symbols}
+    least = least_texts(made, dict.fromkeys(symbols - grammar.rules.keys(), 1))
+    return least.get(grammar.start) == 0
 
 
 def _read_by(

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from copy import copy
 from dataclasses import InitVar, dataclass, field, replace
 from functools import lru_cache
+from graphlib import CycleError, TopologicalSorter
 from importlib.util import find_spec
 from itertools import chain
 from os import PathLike
@@ -281,18 +282,15 @@ def _imported(text: str, texts: _Texts) -> tuple[tuple[str, str], ...]:
 
 def _check_circles(named: dict[str, set[str]]) -> None:
     """Refuse circular imports, on which Lark does not terminate."""
-    while named:
-        importing = set[str]().union(*named.values())
-        ended = [path for path in named if path not in importing or not named[path] & named.keys()]
-        if not ended:
-            listed = ", ".join(sorted(map(_name, named)))
-            raise UnsupportedError(
-                f"circular imports of grammars are not supported: {listed:.200}; move the rules "
-                "that need each other into one grammar",
-                feature="%import",
-            )
-        for path in ended:
-            del named[path]
+    try:
+        TopologicalSorter(named).prepare()
+    except CycleError as error:
+        listed = ", ".join(sorted(map(_name, {*error.args[1]})))
+        raise UnsupportedError(
+            f"circular imports of grammars are not supported: {listed:.200}; move the rules that "
+            "need each other into one grammar",
+            feature="%import",
+        ) from None
 
 
 def _first(paths: list[str], texts: _Texts, *, relative: bool) -> tuple[str, str | None]:
