@@ -13,13 +13,8 @@ from hypothesis import strategies as st
 import guideway as gw
 from guideway.constraint.lowering import lower_source
 from guideway.json_schema.lowering import Lowering, apart, explain_conflict, lower_json_schema
-from guideway.json_schema.parser import LooseParts
-from guideway.json_schema.resources import Draft
 from guideway.json_schema.satisfiability.lazy_parts import find_lazy_parts
-from guideway.json_schema.scalars import scalars
 from guideway.json_schema.source import JsonSchema
-from guideway.json_schema.spelling import json_style
-from guideway.json_schema.tree import Document, read_scalars
 from guideway.language.derivative import Derivatives
 from guideway.language.finite_languages import Decisions
 from guideway.language.nodes import Expr
@@ -346,45 +341,6 @@ def test_what_means_the_same_in_each_draft_is_the_same_expression(kind: str | No
     drafts = ("http://json-schema.org/draft-04/schema#", "http://json-schema.org/draft-07/schema#")
     old, new = (lower_json_schema(JsonSchema({"$schema": draft, **part})) for draft in drafts)
     assert old is new
-
-
-# Laws of parts that are lowered from their keywords: they allow what the whole way allows.
-
-WHITESPACES = ("any", "compact")
-PARTS: list[dict[str, Any]] = [
-    {"type": "string", "pattern": "^a+$", "minLength": 2, "maxLength": 3},
-    {"type": "string", "format": "date", "pattern": "1$"},
-    {"type": "string", "format": "nobody knows it"},
-    {"type": ["string", "null"], "maxLength": 7},
-    {"type": ["null", "boolean", "integer"], "minimum": 2.5},
-    {"type": "integer"},
-    {"type": ["integer", "number"], "maximum": 4, "minimum": -4},
-    {"type": "number", "multipleOf": 0.5, "maximum": 7},
-    {"type": "number", "enum": [1, 2.5, 1e3, "a", True], "maximum": 100},
-    {"type": ["boolean", "string"], "const": True, "minLength": 3},
-    {"enum": ["a", "bc", None, False, 3], "minLength": 2, "maximum": 2},
-    {"const": "a"},
-    {"type": "null", "pattern": "a", "minimum": 3},
-    {"type": "string", "enum": [1]},
-]
-
-
-@pytest.mark.parametrize("part", PARTS, ids=str)
-@pytest.mark.parametrize("draft", [4, 2020])
-@pytest.mark.parametrize("whitespace", WHITESPACES)
-def test_what_is_lowered_from_keywords_is_what_all_ways_make_of_it(
-    part: dict[str, Any], draft: Draft, whitespace: Any
-) -> None:
-    raw = gw.JsonSchema(part, whitespace=whitespace).value
-    assert isinstance(raw, dict)
-    if draft == 4 and "const" in raw:
-        return
-    source = gw.JsonSchema({}, whitespace=whitespace)
-    style, parts = json_style(source), LooseParts(raw, draft, strict=False)
-    lowering = Lowering(source, Document(parts.root, parts))
-    schema = read_scalars(raw, draft)
-    assert schema is not None
-    assert scalars(schema, style.spelling) is lowering.whole(lowering.meaning.said(parts.root))
 
 
 def compact(text: str) -> gw.JsonSchema:

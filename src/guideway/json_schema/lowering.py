@@ -5,7 +5,7 @@ schema. `explain_conflict` names the keywords that no instance satisfies togethe
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial, reduce
 from itertools import combinations
@@ -44,7 +44,7 @@ from guideway.json_schema.parser import LooseParts, parse_json_schema
 from guideway.json_schema.resources import JSON_TEXT, Draft
 from guideway.json_schema.satisfiability.lazy_parts import find_lazy_parts
 from guideway.json_schema.satisfiability.parts import LazySchema
-from guideway.json_schema.scalars import number, remembered, string, text_content
+from guideway.json_schema.scalars import number, string, text_content
 from guideway.json_schema.source import JsonSchema
 from guideway.json_schema.spelling import QUOTE, JsonStyle, Spelling, json_array, json_style, quoted
 from guideway.json_schema.text import Json, find, show
@@ -67,6 +67,8 @@ _OF_PARTS: Final[dict[str, frozenset[str]]] = {
 _OBJECTS: Final = _OF_PARTS["object"]
 _ANY_PART: Final = _OF_PARTS["object"] | _OF_PARTS["array"]
 _TYPE: Final = {"type"}
+_MOST_LEAVES: Final = 512
+_leaves: dict[Hashable, Expr] = {}  # of leaves, by style, draft and keywords
 
 
 @final
@@ -214,7 +216,16 @@ class LazyLowering:
         return self._rule("value", self._surely(raw), self._made, kept)
 
     def _made(self, raw: Raw) -> Expr:
-        return remembered(raw, self._schema.draft, self._style, self._lower)
+        """The values of a schema with only these keywords, cached."""
+        words = tuple((name, repr(raw[name])) for name in sorted(raw))
+        key = (self._style, self._schema.draft, words)
+        found = _leaves.get(key)
+        if found is None:
+            found = self._lower(raw)
+            if len(_leaves) >= _MOST_LEAVES:
+                _leaves.clear()
+            _leaves[key] = found
+        return found
 
     def _object(self, raw: Raw) -> Expr:
         properties: Raw = raw.get("properties", {})

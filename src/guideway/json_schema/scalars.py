@@ -1,10 +1,10 @@
 """Strings and numbers of a formula as regular expressions."""
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 from functools import lru_cache, reduce
 from itertools import groupby
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, cast
 
 from guideway.errors import LimitError, UnsupportedError
 from guideway.json_schema.formats import format_bound, is_plain_format, lower_format
@@ -32,17 +32,15 @@ from guideway.json_schema.numbers import (
     number_range,
     tightest,
 )
-from guideway.json_schema.resources import JSON_TEXT, LATEST, Draft
+from guideway.json_schema.resources import JSON_TEXT
 from guideway.json_schema.spelling import PLAIN, QUOTE, JsonStyle, Spelling, words_rule
 from guideway.json_schema.tree import (
     Bound,
     Numbers,
-    Schema,
     Strings,
     factor_of,
-    read_scalars,
 )
-from guideway.language.expr import EMPTY, EPSILON, alt, both, complement, concat, literal, repeat
+from guideway.language.expr import EMPTY, EPSILON, alt, both, complement, concat, repeat
 from guideway.language.fuel import spend
 from guideway.language.nodes import Expr
 from guideway.language.regular import apart_by_bytes
@@ -168,25 +166,6 @@ _FEW_STRINGS: Final = 64
 _DEEPEST: Final = 8
 _MANY_FACTORS: Final = 3
 _MOST_RESTS: Final = 1 << 17
-
-
-def scalars(schema: Schema, spelling: Spelling) -> Expr:
-    """The values of a schema without arrays and objects."""
-    options: list[Expr] = []
-    if "null" in schema.kinds:
-        options.append(literal("null"))
-    if "boolean" in schema.kinds:
-        options += [
-            literal(text)
-            for text, value in (("true", True), ("false", False))
-            if value in schema.booleans
-        ]
-    if "number" in schema.kinds:
-        options.append(_amount(schema.numbers, plain=spelling.plain))
-    if "string" in schema.kinds:
-        content = reduce(both, _strings([schema.strings], spelling))
-        options.append(concat(QUOTE, content, QUOTE))
-    return alt(*options)
 
 
 def string(formula: Formula, style: JsonStyle) -> Expr:
@@ -376,8 +355,9 @@ def number(formula: Formula, *, plain: bool) -> Expr:
             case Leaf(atom):
                 if not isinstance(atom, Amount):
                     raise TypeError(f"{atom} says nothing about numbers")
-                shape = _amount if atom.sign else _denied
-                return shape(atom.numbers, plain=plain)
+                if atom.sign:
+                    return _amount(atom.numbers, plain=plain)
+                return lower_other_numbers(merged([atom.numbers]), plain=plain)
             case Some(parts):
                 return alt(*(made[part] for part in parts))
             case _:
@@ -418,68 +398,3 @@ def _amount_of(part: Formula) -> Numbers | None:
 def _amount(numbers: Numbers, *, plain: bool) -> Expr:
     numbers = merged([numbers])
     return EMPTY if no_number(numbers) else lower_numbers(numbers, plain=plain)
-
-
-def _denied(numbers: Numbers, *, plain: bool) -> Expr:
-    return lower_other_numbers(merged([numbers]), plain=plain)
-
-
-Raw: TypeAlias = "Mapping[str, Any]"
-Values: TypeAlias = Callable[[Any], Expr]
-
-_BESIDE: Final = {"type", "minLength", "maxLength"}
-_ALIKE: Final = frozenset(  # what means the same in each draft; 1.0 is no integer in draft 4
-    (
-        (),
-        *(
-            (("type", repr(name)),)
-            for name in ("object", "array", "null", "boolean", "number", "string")
-        ),
-    )
-)
-
-
-_MOST_LEAVES: Final = 512
-_leaves: dict[Hashable, Expr] = {}
-
-
-def remembered(said: Raw, draft: Draft, style: JsonStyle, lower: Values) -> Expr:
-    """The values of a schema with only these keywords, cached.
-
-    Args:
-        said: its asserting keywords.
-        draft: its draft.
-        style: the style of its JSON.
-        lower: gives the values if they are not those of scalars alone.
-    """
-    words = tuple((name, repr(said[name])) for name in sorted(said))
-    key = (style, LATEST if words in _ALIKE else draft, words)
-    found = _leaves.get(key)
-    if found is None:
-        found = _leaves_listed(said, draft, style, lower) or _lowered(said, draft, style, lower)
-        if len(_leaves) >= _MOST_LEAVES:
-            _leaves.clear()
-        _leaves[key] = found
-    return found
-
-
-def _lowered(said: Raw, draft: Draft, style: JsonStyle, lower: Values) -> Expr:
-    schema = read_scalars(said, draft)
-    if schema is not None:
-        return scalars(schema, style.spelling)
-    return lower(said)
-
-
-def _leaves_listed(said: Raw, draft: Draft, style: JsonStyle, lower: Values) -> Expr | None:
-    """An enum of strings, and of other values, with type and length, as a list of words."""
-    types = said.get("type", ())
-    if len(said.keys() - _BESIDE) != 1 or (types and "string" not in types):
-        return None
-    values = (said["const"],) if "const" in said else said.get("enum", ())
-    texts = [value for value in values if value.__class__ is str]
-    low, high = said.get("minLength", 0), said.get("maxLength", max(map(len, texts), default=0))
-    words = words_rule((text for text in texts if low <= len(text) <= high), style)
-    others = [value for value in values if value.__class__ is not str]
-    if words is None or not others or types == "string":
-        return words
-    return alt(words, _lowered({**said, "enum": others}, draft, style, lower))

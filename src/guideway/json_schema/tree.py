@@ -340,11 +340,9 @@ def without_zeros(value: Decimal) -> Decimal:
     return Decimal((sign, tuple(map(int, short)), int(exponent) + len(text) - len(short)))
 
 
-_LISTED: Final = frozenset(("enum", "const"))
-OF_SCALARS: Final = OF_KIND["string"] | OF_KIND["number"] | _LISTED | {"type"}
+OF_SCALARS: Final = OF_KIND["string"] | OF_KIND["number"] | {"enum", "const", "type"}
 """The keywords that say something of scalars, or which values there are."""
 
-_PARTED: Final = frozenset(("array", "object"))
 _PLAIN: Final = {
     (integer, digits): Numbers(None, integer, digits)
     for integer in (True, False)
@@ -352,22 +350,6 @@ _PLAIN: Final = {
 }
 _ANY_STRING: Final = Strings()
 _ONE_OF: Final = {"const", "type"}
-
-
-def read_scalars(said: Mapping[str, Json], draft: Draft) -> Schema | None:
-    """The schema of keywords that allow no arrays and objects, else None."""
-    if not said.keys() <= OF_SCALARS or said.keys() >= _LISTED:
-        return None
-    keywords = Keywords(said, "")
-    types = keywords.types()
-    values: Sequence[Json] | None = [said["const"]] if "const" in said else None
-    values = keywords.items("enum") if "enum" in said else values
-    if types & _PARTED if values is None else any(isinstance(v, list | dict) for v in values):
-        return None
-    kinds, strings = kinds_of(types), read_strings(keywords, strict=False)
-    numbers = read_numbers(keywords, types, draft)
-    schema = Schema("", tuple(said), kinds, strings=strings, numbers=numbers)
-    return schema if values is None else with_scalars(schema, values)
 
 
 def with_scalars(schema: Schema, values: Sequence[Json]) -> Schema:
