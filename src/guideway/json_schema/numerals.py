@@ -1,5 +1,6 @@
 """Numerals and decimals in a range, as patterns."""
 
+from collections.abc import Iterator
 from decimal import Decimal
 
 DIGITS = "[0-9]*"
@@ -65,16 +66,10 @@ def decimals(bound: Decimal, *, least: bool, exclusive: bool) -> str:
     if low < 0:
         below = f"{negative}(?:{unsigned_to(low.copy_abs(), exclusive)})"
         return f"{positive}{NUMERAL}{FRACTION}|{zero}|{below}"
-    above = f"{positive}(?:{_magnitude_from(low, exclusive or low == 0)})"
-    return f"{above}|{zero}" if low == 0 and not exclusive else above
-
-
-def _magnitude_from(low: Decimal, exclusive: bool) -> str:
-    """Unsigned plain decimals of `low` (0 or more) and above."""
     units, fraction = _split(low)
-    equal = fraction_from(fraction, exclusive)
-    greater = f"(?:{numerals(units + 1, None)}){FRACTION}"
-    return f"{units}{equal}|{greater}"
+    equal = fraction_from(fraction, exclusive or low == 0)
+    above = f"{positive}(?:{units}{equal}|(?:{numerals(units + 1, None)}){FRACTION})"
+    return f"{above}|{zero}" if low == 0 and not exclusive else above
 
 
 def unsigned_to(high: Decimal, exclusive: bool) -> str:
@@ -97,11 +92,7 @@ def fraction_from(digits: str, exclusive: bool) -> str:
     if not digits:
         return rf"\.{more}" if exclusive else FRACTION
     parts = [f"{digits}{more if exclusive else DIGITS}"]
-    parts += [
-        f"{digits[:index]}{_class(int(digit) + 1, 9)}[0-9]*"
-        for index, digit in enumerate(digits)
-        if digit != "9"
-    ]
+    parts += [f"{begun}[0-9]*" for begun, _ in _differing(digits, up=True)]
     return rf"\.(?:{either(parts)})"
 
 
@@ -110,11 +101,7 @@ def fraction_to(digits: str, exclusive: bool) -> str:
     if not digits:
         return NOTHING if exclusive else r"(?:\.0+)?"
     parts = [digits[:end] for end in range(1, len(digits))]  # 0.12 is less than 0.125
-    parts += [
-        f"{digits[:index]}{_class(0, int(digit) - 1)}[0-9]*"
-        for index, digit in enumerate(digits)
-        if digit != "0"
-    ]
+    parts += [f"{begun}[0-9]*" for begun, _ in _differing(digits, up=False)]
     if not exclusive:
         parts.append(f"{digits}0*")
     return rf"(?:\.(?:{either(parts)}))?"
@@ -126,12 +113,19 @@ def ordered(text: str, *, least: bool, exclusive: bool) -> str:
     >>> ordered("2024-05", least=True, exclusive=False)
     '2024-05|[3-9]......|2[1-9].....|20[3-9]....|202[5-9]...|2024-[1-9].|2024-0[6-9]'
     """
-    parts = [] if exclusive else [text]
-    for index, digit in enumerate(text):
-        if digit.isdigit() and digit != ("9" if least else "0"):
-            others = _class(int(digit) + 1, 9) if least else _class(0, int(digit) - 1)
-            parts.append(f"{text[:index]}{others}{'.' * (len(text) - index - 1)}")
-    return either(parts)
+    parts = [f"{begun}{'.' * left}" for begun, left in _differing(text, up=least)]
+    return either(parts if exclusive else [text, *parts])
+
+
+def _differing(text: str, *, up: bool, start: int = 0) -> Iterator[tuple[str, int]]:
+    """Begin like `text`, up to a digit from `start` on that is greater (`up`) or less.
+
+    With each beginning, how many characters are left.
+    """
+    for index, digit in enumerate(text[start:], start):
+        if digit.isdigit() and digit != ("9" if up else "0"):
+            others = _class(int(digit) + 1, 9) if up else _class(0, int(digit) - 1)
+            yield f"{text[:index]}{others}", len(text) - index - 1
 
 
 def _same_length(first: str, last: str) -> list[str]:
@@ -139,28 +133,15 @@ def _same_length(first: str, last: str) -> list[str]:
     shared = next((i for i, (a, b) in enumerate(zip(first, last, strict=True)) if a != b), None)
     if shared is None:
         return [first]
-    head, low, high = first[:shared], int(first[shared]), int(last[shared])
-    behind = len(first) - shared - 1
-    full_low, full_high = first[shared + 1 :] == "0" * behind, last[shared + 1 :] == "9" * behind
+    low, high, left = int(first[shared]), int(last[shared]), len(first) - shared - 1
     parts: list[str] = []
-    if not full_low:
-        parts += _edge(first, shared + 1, up=True)
-    low, high = low + (not full_low), high - (not full_high)
+    for edge, up in ((first, True), (last, False)):
+        if edge[shared + 1 :] != ("0" if up else "9") * left:
+            tails = _differing(edge, up=up, start=shared + 1)
+            parts += [edge, *(f"{begun}{_count(n, n)}" for begun, n in tails)]
+            low, high = low + up, high - (not up)
     if low <= high:
-        parts.append(f"{head}{_class(low, high)}{_count(behind, behind)}")
-    if not full_high:
-        parts += _edge(last, shared + 1, up=False)
-    return parts
-
-
-def _edge(text: str, start: int, *, up: bool) -> list[str]:
-    """Numerals that share the first `start` digits of `text`, from it on or up to it."""
-    parts = [text]
-    for index in range(len(text) - 1, start - 1, -1):
-        digit, behind = int(text[index]), len(text) - index - 1
-        low, high = (digit + 1, 9) if up else (0, digit - 1)
-        if low <= high:
-            parts.append(f"{text[:index]}{_class(low, high)}{_count(behind, behind)}")
+        parts.append(f"{first[:shared]}{_class(low, high)}{_count(left, left)}")
     return parts
 
 
