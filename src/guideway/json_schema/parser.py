@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Final, TypeAlias, cast, final
+from typing import Any, TypeAlias, cast, final
 from urllib.parse import quote, unquote
 
 from guideway.errors import SourceError, UnsupportedError
@@ -146,7 +146,10 @@ class Library:
             resource = self._other(joined(resource.uri, base, keyword, place.shown), what, at)
         name = unquote(fragment)
         if keyword == "$recursiveRef":
-            return self._recursive(place, resource)
+            scope = place.scope.entering(resource)
+            if RECURSIVE in resource.dynamic:
+                resource = dict(scope.bindings)[RECURSIVE]
+            return Place(scope.entering(resource), resource.pointer, resource.raw)
         if not name or name.startswith("/"):
             return self._follow(place.scope.entering(resource), name, what, at)
         target = self._anchored(resource, name, what, at)
@@ -166,12 +169,6 @@ class Library:
                 place=at,
             )
         return found
-
-    def _recursive(self, place: Place, resource: Resource) -> Place:
-        scope = place.scope.entering(resource)
-        if RECURSIVE in resource.dynamic:
-            resource = dict(scope.bindings)[RECURSIVE]
-        return Place(scope.entering(resource), resource.pointer, resource.raw)
 
     def _anchored(self, resource: Resource, name: str, what: str, at: str) -> Anchor:
         found = resource.anchors.get(name)
@@ -394,6 +391,7 @@ class _Reader:
         types = keywords.types()
         keys = said.keys()
         combined = not keys.isdisjoint(_IN_PLACE)
+        denied = self._child(place, keywords, "not")
         schema = Schema(
             outer.address,
             tuple(said),
@@ -405,7 +403,7 @@ class _Reader:
             all_of=self._all_of(place, keywords) if combined else (),
             any_of=self._group(place, keywords, "anyOf") if combined else (),
             one_of=self._group(place, keywords, "oneOf") if combined else (),
-            none_of=self._negated(place, keywords) if combined else (),
+            none_of=() if denied is None else (denied,),
             condition=self._condition(place, keywords) if combined else None,
         )
         return self._enumerated(place, schema, keywords)
@@ -454,10 +452,6 @@ class _Reader:
         if "enum" in keywords.raw and "const" in keywords.raw:
             parts = (*parts, self.visit(_const(place, keywords)))
         return parts
-
-    def _negated(self, place: Place, keywords: Keywords) -> tuple[Address, ...]:
-        child = self._child(place, keywords, "not")
-        return () if child is None else (child,)
 
     def _condition(self, place: Place, keywords: Keywords) -> Condition | None:
         test = self._child(place, keywords, "if")
@@ -597,74 +591,43 @@ def _const(place: Place, keywords: Keywords) -> Place:
     return Place(place.scope, place.child("const"), keywords.raw["const"], constant=True)
 
 
-_WHOLE: Final = "whole:schema"
-
-
 def part_of(source: JsonSchema, address: Address) -> JsonSchema:
     """The schema at an address of the tree of `source`, in the same style.
 
     >>> part_of(JsonSchema({"properties": {"a": {"type": "null"}}}), "#/properties/a").text
-    '{"allOf":[{"type":"null"}]}'
+    '{"$ref":"whole:schema#/properties/a"}'
 
     Raises:
         UnsupportedError: the meaning of the part depends on dynamic references, or no pointer leads
             to it.
     """
-    document, pointer = _split(source, address)
-    given = source.value if not document else read_json(dict(source.resource_texts)[document])
-    try:
-        find(given, pointer)
-    except LookupError:
-        raise _refused(address) from None
-    if _is_bound(source, document, pointer):
-        raise _refused(address)
-    return _within(source, document, pointer)
-
-
-def _split(source: JsonSchema, address: Address) -> tuple[str, str]:
-    """The document and the pointer of an address; the name of a document may contain #."""
-    named = (uri for uri, _ in source.resource_texts if address.startswith(f"{uri}#/"))
-    document = max(named, key=len, default="")
-    return document, address.removeprefix(document).partition("#")[2]
-
-
-def _is_bound(source: JsonSchema, document: str, pointer: str) -> bool:
-    """Return True if dynamic references may depend on the path to the part."""
-    texts = (source.text, *(text for _, text in source.resource_texts))
-    below_root = not document and pointer.startswith("/properties/") and pointer.count("/") == 2
-    return not below_root and has_dynamic(texts)
-
-
-def _within(source: JsonSchema, document: str, pointer: str) -> JsonSchema:
-    """The part as a reference into the whole."""
-    own = _free_name(source)
-    whole = cast("dict[str, Any]", source.value)
-    schema = {"$schema": whole["$schema"]} if "$schema" in whole else {}
-    uri = document.removesuffix("#") or own
-    schema["$ref"] = f"{uri}#{quote(pointer, safe='/~')}"
-    made = _like(source, schema, {own: source.text, **dict(source.resource_texts)})
-    tree = parse_json_schema(made)
-    if tree.schemas[tree.root].all_of != (f"{document or own}#{pointer}",):
-        raise _refused(f"{document}#{pointer}")
-    return made
-
-
-def _like(source: JsonSchema, schema: dict[str, Any], resources: dict[str, str]) -> JsonSchema:
-    style = source.key_order, source.whitespace, source.spelling, source.formats
-    return JsonSchema(write_json(schema), *style, resources)
-
-
-def _free_name(source: JsonSchema) -> str:
-    """A URI that nothing in the schema has."""
-    catalogue, name = Catalogue(source.value, source.resource_texts, dynamic=False), _WHOLE
-    while catalogue.find(name) is not None:
-        name = f"whole:{name}"
-    return name
-
-
-def _refused(address: Address) -> UnsupportedError:
-    return UnsupportedError(
+    refused = UnsupportedError(
         "this part of the schema depends on the parts that lead to it, so it has no meaning alone",
         feature="part of a schema",
         place=address.removeprefix("#"),
     )
+    resources = dict(source.resource_texts)
+    named = (uri for uri in resources if address.startswith(f"{uri}#/"))  # may contain a #
+    document = max(named, key=len, default="")
+    pointer = address.removeprefix(document).partition("#")[2]
+    try:
+        find(read_json(resources[document]) if document else source.value, pointer)
+    except LookupError:
+        raise refused from None
+    below_root = not document and pointer.startswith("/properties/") and pointer.count("/") == 2
+    if not below_root and has_dynamic((source.text, *resources.values())):
+        raise refused
+    # A reference into the whole, by a URI that nothing in the schema has.
+    catalogue = Catalogue(source.value, source.resource_texts, dynamic=False)
+    own = "whole:schema"
+    while catalogue.find(own) is not None:
+        own = f"whole:{own}"
+    whole = cast("dict[str, Any]", source.value)
+    schema = {"$schema": whole["$schema"]} if "$schema" in whole else {}
+    schema["$ref"] = f"{document.removesuffix('#') or own}#{quote(pointer, safe='/~')}"
+    style = source.key_order, source.whitespace, source.spelling, source.formats
+    made = JsonSchema(write_json(schema), *style, {own: source.text, **resources})
+    tree = parse_json_schema(made)
+    if tree.schemas[tree.root].all_of != (f"{document or own}#{pointer}",):
+        raise refused
+    return made

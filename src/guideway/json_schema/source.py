@@ -203,14 +203,13 @@ def _resource_texts(text: str, resources: object) -> tuple[tuple[str, str], ...]
             f"resources must be a dict of schemas by URI, or a folder, not {brief(resources)}"
         )
     listed = cast("Mapping[object, object]", resources).items()
-    return tuple((_uri(uri), _copied(part, f"resource {brief(uri)}")[0]) for uri, part in listed)
-
-
-def _uri(uri: object) -> str:
-    if not isinstance(uri, str):
-        raise SourceError(f"the URI of a resource must be a str, not {brief(uri)}")
-    check_text(uri, "a resource's URI")
-    return uri
+    texts: list[tuple[str, str]] = []
+    for uri, part in listed:
+        if not isinstance(uri, str):
+            raise SourceError(f"the URI of a resource must be a str, not {brief(uri)}")
+        check_text(uri, "a resource's URI")
+        texts.append((uri, _copied(part, f"resource {brief(uri)}")[0]))
+    return tuple(texts)
 
 
 def _copied(schema: object, what: str) -> tuple[str, Json]:
@@ -284,12 +283,6 @@ def _meant(name: str) -> str | None:
     return close(name, READ.keys() - _SHORT)
 
 
-def _format_meant(raw: dict[str, Json]) -> str | None:
-    """The format that a schema's `format` misspells, or None."""
-    name = raw.get("format")
-    return close(name, FORMATS) if isinstance(name, str) and name not in FORMATS else None
-
-
 def _found(whole: dict[str, Json], draft: Draft) -> Iterator[str]:
     usual = (_ANNOTATIONS | ASSERTED[draft]) - {"format", "$ref"}
     todo: list[tuple[str, Json]] = [("", whole)]
@@ -312,5 +305,6 @@ def _silences(raw: dict[str, Json], draft: Draft) -> Iterator[str]:
     beside = (name for name in raw if name in READ and name != "$ref")
     if draft <= 7 and "$ref" in raw and (first := next(beside, None)):
         yield f"{first!r} has no effect: the draft that $schema names ignores it beside $ref"
-    if meant := _format_meant(raw):
-        yield f"the format {raw['format']!r} has no effect: it is unknown; did you mean {meant!r}?"
+    name = raw.get("format")
+    if isinstance(name, str) and name not in FORMATS and (meant := close(name, FORMATS)):
+        yield f"the format {name!r} has no effect: it is unknown; did you mean {meant!r}?"

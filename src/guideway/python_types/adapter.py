@@ -483,7 +483,10 @@ def adapt(type_: object, *, plain: bool = False) -> tuple[Schema, TypeAdapter[An
         config: Any = dict(getattr(adapter, "_config", None) or {})
         schema = read_core(dict(core), Place(name, config, plain=plain))
     if _is_callable(type_):
-        schema |= {"title": name} | _documented(type_)
+        schema["title"] = name
+        text = None if isinstance(type_, partial) else inspect.getdoc(type_)
+        if text and is_json(text):
+            schema["description"] = text
     return schema, adapter
 
 
@@ -569,11 +572,6 @@ def _adapter(type_: object) -> TypeAdapter[Any]:
 
 def _is_callable(type_: object) -> bool:
     return inspect.isroutine(type_) or isinstance(type_, partial)
-
-
-def _documented(function: object) -> Schema:
-    text = inspect.getdoc(function) if not isinstance(function, partial) else None
-    return {"description": text} if text and is_json(text) else {}
 
 
 def _arguments(function: Any) -> Any:

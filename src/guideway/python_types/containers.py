@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from inspect import cleandoc
 from typing import Any, TypeAlias, cast, final
 
-from pydantic_core import SchemaError, SchemaValidator, ValidationError
+from pydantic_core import SchemaValidator, ValidationError
 
 from guideway.json_schema.numerals import LONGEST_INTEGER, integers, whole
 from guideway.python_types.constraints import is_hidden, is_json, unwrapped
@@ -172,9 +172,16 @@ def _plain_keys(core: Core, at: Place, read: Read, numbers: bool) -> Keys:
         case "literal" | "enum":
             return _named(core, at, numbers)
         case "int" if "multiple_of" not in core:
-            digits = integers(*_range(core, at), LONGEST_INTEGER)
+            bounds = bounds_of(core, at)
+            lows = [bounds[name] + more for name, more in (("ge", 0), ("gt", 1)) if name in bounds]
+            highs = [bounds[name] - less for name, less in (("le", 0), ("lt", 1)) if name in bounds]
+            low, high = max(lows, default=None), min(highs, default=None)
+            digits = integers(low, high, LONGEST_INTEGER)
             return {"pattern": whole(digits), "$comment": "integer"}
-        case "float" if not _is_bounded(core):
+        case "float" if (
+            core.keys().isdisjoint((*BOUNDS, "multiple_of"))
+            and core.get("allow_inf_nan") is not False
+        ):
             return {"pattern": whole(f"-?{FINITE}"), "$comment": "number"}
         case _:
             return _string(core, at, read)
@@ -221,19 +228,6 @@ def _either(options: list[Keys]) -> Keys:
     if {} in schemas:
         return {}
     return {"anyOf": [*schemas, {"enum": listed}] if listed else schemas}
-
-
-def _range(core: Core, at: Place) -> tuple[int | None, int | None]:
-    bounds = bounds_of(core, at)
-    lows = [bounds[name] + more for name, more in (("ge", 0), ("gt", 1)) if name in bounds]
-    highs = [bounds[name] - less for name, less in (("le", 0), ("lt", 1)) if name in bounds]
-    return max(lows, default=None), min(highs, default=None)
-
-
-def _is_bounded(core: Core) -> bool:
-    return (
-        any(name in core for name in (*BOUNDS, "multiple_of")) or core.get("allow_inf_nan") is False
-    )
 
 
 def _counts(core: Core, what: str) -> Schema:
@@ -329,26 +323,17 @@ def is_default_taken(core: Core, at: Place) -> bool:
     validated = at.config.get("validate_default") if own is None else own
     if not validated or "default" not in core:
         return True
+    whole: Any = core
+    if at.definitions:
+        known = [*at.definitions.values()]
+        whole = {"type": "definitions", "schema": core, "definitions": known}
     try:
-        _validator(core, at).get_default_value()
+        SchemaValidator(whole, cast("Any", dict(at.config))).get_default_value()
     except ValidationError:
         return False
     except Exception:  # noqa: BLE001  of a function of the user's
         return True
     return True
-
-
-def _validator(core: Core, at: Place) -> SchemaValidator:
-    config: Any = dict(at.config)
-    try:
-        return SchemaValidator(cast("Any", core), config)
-    except SchemaError:  # it refers to definitions
-        whole: Any = {
-            "type": "definitions",
-            "schema": core,
-            "definitions": [*at.definitions.values()],
-        }
-        return SchemaValidator(whole, config)
 
 
 _SHOWN = (str, int, bool, type(None))

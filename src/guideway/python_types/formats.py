@@ -200,8 +200,6 @@ def _ending(end: str, count: int, *, last: bool) -> str:
     return rf"{units}\.[0-9]{{{count - len(behind)}}}{behind}{more}"
 
 
-Convert: TypeAlias = Callable[[Decimal, Any, bool], int | float | Decimal]
-
 # Digits of a bound, which a pattern compares one by one: 1,000 took 5 s, and 4,000 a minute.
 _MOST_OF_DECIMAL = 500
 BOUNDS = ("ge", "gt", "le", "lt")
@@ -228,15 +226,15 @@ def own_bound(kind: str, name: str, value: Any, at: Place) -> Any:
     """Bound in a core schema, as pydantic reads it there."""
     if isinstance(value, str) and kind != "date":  # pydantic has taken it for a number already
         value = Decimal(value)
-    return _bound(kind, name, value, at, _OWN)
+    return _bound(kind, name, value, at, outer=False)
 
 
 def outer_bound(kind: str, name: str, value: Any, at: Place) -> Any:
     """Bound that a function checks after a number or date was read, in that kind."""
-    return _bound(kind, name, value, at, _OUTER)
+    return _bound(kind, name, value, at, outer=True)
 
 
-def _bound(kind: str, name: str, value: Any, at: Place, kinds: dict[str, Convert]) -> Any:
+def _bound(kind: str, name: str, value: Any, at: Place, *, outer: bool) -> Any:
     if kind == "date":
         if not isinstance(value, date) or isinstance(value, datetime):
             raise at.refuse(f"{name}={written(value)}", "is not supported for date", name)
@@ -244,11 +242,18 @@ def _bound(kind: str, name: str, value: Any, at: Place, kinds: dict[str, Convert
     exact = _exact(kind, name, value, at)
     if not exact.is_finite():
         return value
-    bound = kinds[kind](exact, value, name in ("ge", "lt"))
-    if kind == "decimal" and _bounds_digits(Decimal(bound)) > _MOST_OF_DECIMAL:
-        raise at.refuse(
-            f"{name} with more than {_MOST_OF_DECIMAL} digits", "is not supported", name
-        )
+    # Between two values of a kind, lower bounds and open upper ones move to the greater one.
+    up = name in ("ge", "lt")
+    if kind == "int":
+        return (ceil(exact) if up else floor(exact)) if outer else int(exact)
+    if kind == "float":
+        nearest = float(exact) if outer else float(value)  # infinite for those beyond all floats
+        moves = outer and (nearest < exact if up else nearest > exact)
+        return nextafter(nearest, inf if up else -inf) if moves else nearest
+    bound = Decimal(repr(value)) if isinstance(value, float) and not outer else exact
+    if _bounds_digits(bound) > _MOST_OF_DECIMAL:
+        what = f"{name} with more than {_MOST_OF_DECIMAL} digits"
+        raise at.refuse(what, "is not supported", name)
     return bound
 
 
@@ -256,27 +261,6 @@ def _bounds_digits(exact: Decimal) -> int:
     """The digits before or after the point, whichever are more."""
     places = exact.as_tuple().exponent
     return max(exact.adjusted(), -places) if isinstance(places, int) else 0
-
-
-def _float(exact: Decimal, value: Any, up: bool) -> float:
-    nearest = float(exact)  # of Decimals beyond all floats it is infinite
-    if up and nearest < exact:
-        return nextafter(nearest, inf)
-    return nextafter(nearest, -inf) if not up and nearest > exact else nearest
-
-
-# From the exact bound, the bound as written, and whether to round up: between two values of a
-# kind, lower bounds and open upper ones move to the greater one.
-_OWN: dict[str, Convert] = {
-    "int": lambda exact, value, up: int(exact),
-    "float": lambda exact, value, up: float(value),
-    "decimal": lambda exact, value, up: Decimal(repr(value)) if isinstance(value, float) else exact,
-}
-_OUTER: dict[str, Convert] = {
-    "int": lambda exact, value, up: ceil(exact) if up else floor(exact),
-    "float": _float,
-    "decimal": lambda exact, value, up: exact,
-}
 
 
 def _exact(kind: str, name: str, value: Any, at: Place) -> Decimal:
