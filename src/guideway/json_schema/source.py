@@ -81,22 +81,16 @@ class JsonSchema(Source):
     Args:
         schema: the schema: a dict, a bool, or JSON text (str, or bytes in UTF-8, 16 or 32, with or
             without a byte order mark).
-        key_order: "any", or "declared": first the keys in the order of `properties`, those of
-            `$ref` and branches after those of the schema itself; then keys that only `required` or
-            `dependentRequired` names; then all others. Each alternative has its own order; more
-            than 24 combinations share one. Objects in an `enum` have the order in which they are
-            written; equal objects that of the first.
+        key_order: "any", or "declared": first the keys in the order of `properties`, then keys that
+            only `required` or `dependentRequired` names, then all others. More than 24
+            combinations of alternatives share one order.
         whitespace: "natural" (bounded runs, as `json.dumps` writes them), "compact" (none), "any"
             (all that JSON allows), or a `Whitespace`. Under "any" a model can write whitespace
             until its budget ends.
-        spelling: "any" allows all spellings of strings and numbers. "plain" allows strings as
-            `json.dumps(..., ensure_ascii=False)` writes them; integers as digits; other numbers as
-            digits with a fraction, or as one digit with a fraction and an exponent; with format
-            "double" at most 17 significant digits. A number has infinitely many spellings with an
-            exponent, so "any" has limits. Without other keywords, all spellings are allowed. A
-            listed or bounded number has no exponent, or one digit before the point: 25 is `25`,
-            `25.0` or `2.5e1`, not `250e-1`. A bounded integer, or a number with `multipleOf`, has
-            none.
+        spelling: "any" allows all spellings of strings and numbers, within limits for exponents.
+            "plain" allows strings as `json.dumps(..., ensure_ascii=False)` writes them; integers as
+            digits; other numbers as digits with a fraction, or as one digit with a fraction and an
+            exponent; with format "double" at most 17 significant digits.
         formats: "known" asserts the formats of the specification, and ignores other names; "strict"
             refuses other names; "annotation" ignores all formats, as drafts 2019-09 and 2020-12 do
             by default.

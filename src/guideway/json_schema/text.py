@@ -269,9 +269,14 @@ def show(value: object) -> str:
 
 
 def _check(pointer: str, part: object) -> None:
+    """Refuse strings and keys with a lone surrogate."""
     for text in cast("dict[str, Json]", part) if isinstance(part, dict) else (part,):
-        if isinstance(text, str):
-            _check_text(pointer, text)
+        if isinstance(text, str) and any("\ud800" <= letter <= "\udfff" for letter in text):
+            raise SourceError(
+                "a lone surrogate is not a character (RFC 7493): "
+                f"{text.encode('ascii', 'backslashreplace').decode()[:60]}",
+                place=pointer,
+            )
 
 
 def _check_python(root: object) -> None:
@@ -299,15 +304,6 @@ def _check_python(root: object) -> None:
 
 def _pointer_to(value: object, root: object) -> str:
     return next(pointer for pointer, part in walk(root) if part is value)
-
-
-def _check_text(pointer: str, text: str) -> None:
-    if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
-        raise SourceError(
-            "a lone surrogate is not a character (RFC 7493): "
-            f"{text.encode('ascii', 'backslashreplace').decode()[:60]}",
-            place=pointer,
-        )
 
 
 def _integer(digits: str) -> int:

@@ -1,13 +1,12 @@
 """Core schemas of single values: numbers, texts, dates, choices."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
 from math import inf, isfinite, nextafter
 from sys import float_info
-from typing import Any, Final, TypeAlias, final
+from typing import Any, Final, TypeAlias
 
 from guideway.json_schema.formats import DATE
 from guideway.json_schema.numerals import (
@@ -122,29 +121,6 @@ def _wall(name: str, bound: datetime | time) -> str:
     return f"(?:(?:{others})(?::[0-9]{{2}}{FRACTION})?|{head}(?:{either(parts)}))"
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class _Unit:
-    """Part of a duration: count in the bound, letter, pattern of all counts."""
-
-    value: int
-    letter: str
-    any: str
-
-    @property
-    def equal(self) -> str:
-        """The same count as the bound; 0 may be omitted."""
-        return f"{self.value}{self.letter}" if self.value else f"(?:0{self.letter})?"
-
-    def other(self, least: bool) -> str | None:
-        """Counts above the bound's, or below; None if there are none."""
-        if least:
-            return f"(?:{numerals(self.value + 1, None)}){self.letter}"
-        if self.value == 0:
-            return None
-        return f"(?:(?:{numerals(0, self.value - 1)}){self.letter})?"
-
-
 def bounded_duration(name: str, bound: timedelta) -> str:
     """Pattern of durations that satisfy a bound ("ge", "gt", "le" or "lt").
 
@@ -165,28 +141,20 @@ def _magnitude(bound: timedelta, least: bool, exclusive: bool) -> str:
     """Unsigned durations on one side of a bound, without their P."""
     hours, minutes = divmod(bound.seconds // 60, 60)
     years, rest = divmod(bound.days, 365)
-    time_of_day = [
-        _Unit(hours, "H", "(?:(?:1?[0-9]|2[0-3])H)?"),
-        _Unit(minutes, "M", "(?:[0-5]?[0-9]M)?"),
-    ]
+    clock = [(hours, "H", "(?:(?:1?[0-9]|2[0-3])H)?"), (minutes, "M", "(?:[0-5]?[0-9]M)?")]
+    by_days = [(bound.days, "D", "(?:[0-9]+D)?"), *clock]
+    day = f"(?:(?:{numerals(0, 364)})D)?"
+    by_years = [(years, "Y", "(?:[0-9]+Y)?"), (rest, "D", day), *clock]
     exact = _seconds(bound, least, exclusive)
-    by_days = [_Unit(bound.days, "D", "(?:[0-9]+D)?"), *time_of_day]
-    by_years = [
-        _Unit(years, "Y", "(?:[0-9]+Y)?"),
-        _Unit(rest, "D", f"(?:(?:{numerals(0, 364)})D)?"),
-        *time_of_day,
-    ]
     parts = [*_lexical(by_days, least, exact), *_lexical(by_years, least, exact)]
-    for size, letter in ((3600, "H"), (60, "M"), (1, "S")):
-        parts.append(f"T(?:{_whole_units(bound, size, least, exclusive)}){letter}")
+    for size, letter in ((3600, "H"), (60, "M"), (1, "S")):  # a duration of one unit
+        count, more = divmod(bound, timedelta(seconds=size))
+        if least:
+            counts = numerals(count + (exclusive or bool(more)), None)
+        else:
+            counts = numerals(0, count - (exclusive and not more))
+        parts.append(f"T(?:{counts}){letter}")
     return either(parts)
-
-
-def _whole_units(bound: timedelta, size: int, least: bool, exclusive: bool) -> str:
-    count, rest = divmod(bound, timedelta(seconds=size))
-    if least:
-        return numerals(count + (exclusive or bool(rest)), None)
-    return numerals(0, count - (exclusive and not rest))
 
 
 def _seconds(bound: timedelta, least: bool, exclusive: bool) -> str:
@@ -200,21 +168,26 @@ def _seconds(bound: timedelta, least: bool, exclusive: bool) -> str:
     return f"(?:{either([same, f'(?:{others}){FRACTION}S', *([''] if missing else [])])})"
 
 
-def _lexical(units: list[_Unit], least: bool, last: str) -> Iterator[str]:
-    """Durations by their first unit that differs from the bound's."""
-    seconds = rf"(?:[0-5]?[0-9]{FRACTION}S)?"
-    for index, unit in enumerate(units):
-        other = unit.other(least)
-        if other is not None:
-            before = [part.equal for part in units[:index]]
-            yield _row(units, [*before, other, *(part.any for part in units[index + 1 :]), seconds])
-    yield _row(units, [*(unit.equal for unit in units), last])
+def _lexical(units: list[tuple[int, str, str]], least: bool, last: str) -> Iterator[str]:
+    """Durations by their first unit that differs from the bound's.
 
+    A unit is its count in the bound, its letter, and the pattern of all counts.
+    """
 
-def _row(units: list[_Unit], parts: list[str]) -> str:
-    """Join parts, with a T before the hours."""
-    days = len(units) - 2
-    return "".join([*parts[:days], "T?", *parts[days:]])
+    def row(*parts: str) -> str:
+        days = len(units) - 2  # or years and days; a T precedes the hours
+        return "".join([*parts[:days], "T?", *parts[days:]])
+
+    equal = [f"{count}{letter}" if count else f"(?:0{letter})?" for count, letter, _ in units]
+    rests = [free for _, _, free in units] + [rf"(?:[0-5]?[0-9]{FRACTION}S)?"]
+    for index, (count, letter, _) in enumerate(units):
+        if least:
+            other = f"(?:{numerals(count + 1, None)}){letter}"
+            yield row(*equal[:index], other, *rests[index + 1 :])
+        elif count:
+            other = f"(?:(?:{numerals(0, count - 1)}){letter})?"
+            yield row(*equal[:index], other, *rests[index + 1 :])
+    yield row(*equal, last)
 
 
 Scalar: TypeAlias = Callable[[Core, Place], Schema]
