@@ -44,7 +44,7 @@ def integers(low: int | None, high: int | None, digits: int) -> str:
     """Numerals of the integers in a range, with at most `digits` digits.
 
     >>> integers(-1, 20, 4300)
-    '[0-9]|1[0-9]|20|-(?:1)'
+    '[0-9]|20|1[0-9]|-(?:1)'
     """
     greatest = 10**digits - 1
     first = -greatest if low is None else max(low, -greatest)

@@ -81,9 +81,11 @@ class JsonSchema(Source):
     Args:
         schema: the schema: a dict, a bool, or JSON text (str, or bytes in UTF-8, 16 or 32, with or
             without a byte order mark).
-        key_order: "any", or "declared": first the keys in the order of `properties`, then keys that
-            only `required` or `dependentRequired` names, then all others. More than 24
-            combinations of alternatives share one order.
+        key_order: "any", or "declared": first the keys in the order of `properties`, those of
+            `$ref` and branches after those of the schema itself; then keys that only `required` or
+            `dependentRequired` names; then all others. Each alternative has its own order; more
+            than 24 combinations share one. Objects in an `enum` have the order in which they are
+            written; equal objects that of the first.
         whitespace: "natural" (bounded runs, as `json.dumps` writes them), "compact" (none), "any"
             (all that JSON allows), or a `Whitespace`. Under "any" a model can write whitespace
             until its budget ends.
