@@ -4,7 +4,7 @@
 text. `automaton` does the same with compiled kernels, and tests compare both.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import TypeAlias, final
 from weakref import ref
@@ -42,6 +42,7 @@ from guideway.language.nodes import (
     Stop,
     Unsure,
     operands,
+    rebuilt,
 )
 from guideway.language.regular import firsts, line, partition, parts_of, surely_endless
 from guideway.language.shortest_string import (
@@ -65,20 +66,14 @@ def read_byte(state: Expr, byte: int, derive: Derive) -> Expr:
     """The derivative by a byte with captured bytes; inner captures first."""
     if state.regular:
         return derive(state, byte)
-    after: dict[Expr, Expr] = {}
-    stack = [state]
-    while stack:
-        node = stack[-1]
-        inner = [item for item in read_items(node) if item not in after]
-        if inner:
-            stack.extend(inner)
-            continue
-        options = options_of(stack.pop())
-        after[node] = alt_by_head([_after(option, byte, after, derive) for option in options])
-    return after[state]
+
+    def read(node: Expr, after: Mapping[Expr, Expr]) -> Expr:
+        return alt_by_head([_after(option, byte, after, derive) for option in options_of(node)])
+
+    return rebuilt(state, read_items, read)
 
 
-def _after(option: Expr, byte: int, after: dict[Expr, Expr], derive: Derive) -> Expr:
+def _after(option: Expr, byte: int, after: Mapping[Expr, Expr], derive: Derive) -> Expr:
     known = known_capture(option)
     if known is None:
         return derive(option, byte)
@@ -111,9 +106,6 @@ def ways_on(option: Expr, lines: Iterable[tuple[int, Expr]], derive: Derive) -> 
             yield byte, read_byte(option, byte, derive)
 
 
-_PLAIN = 32  # expressions visited in the first quick look
-
-
 @final
 class Living:
     """Expressions known to have a text, and known to be empty."""
@@ -122,13 +114,12 @@ class Living:
         self,
         spellable: int,
         least: Least,
-        arcs: Callable[[Expr], list[tuple[int, Expr]]],
         fuel: Callable[[int], None],
     ) -> None:
         self.least = least
         self._consulted: Callable[[Expr], bool] | None = None
         self.spellable = spellable
-        self._arcs, self._fuel = arcs, fuel
+        self._fuel = fuel
         self._all_bytes = spellable == ALL_BYTES
         self._known: dict[Expr, bool] = {}
 
@@ -151,29 +142,8 @@ class Living:
         """
         found = self.known(root)
         if found is None:
-            found = self._is_plainly_alive(root) or self._solve(root)
+            found = self._solve(root)
         return found
-
-    def _is_plainly_alive(self, root: Expr) -> bool:
-        """Return True if the first options lead to a text."""
-        todo, left = [root], _PLAIN
-        while todo and left:
-            part, left = todo.pop(), left - 1
-            match part:
-                case Concat(head, tail):
-                    todo += (tail, head)
-                case Alt(options):
-                    todo.append(options[0])
-                case Bytes(members) if members & self.spellable:
-                    pass
-                case Repeat(item, low):
-                    todo += (item,) if low else ()
-                case Ahead():
-                    pass
-                case _:
-                    if not self.known(part):
-                        return False
-        return not todo
 
     def _solve(self, root: Expr) -> bool:
         known = self._known
@@ -344,7 +314,7 @@ class Derivatives:
         self._learned: dict[Expr, Word] = {}  # texts that may not be the shortest
         self._captures = False  # True once a capture was derived
         self._least = Least(spellable, ways, fuel)
-        self.living = Living(spellable, self._least, ways, fuel)
+        self.living = Living(spellable, self._least, fuel)
 
     @cached_property
     def _saturation(self) -> LookaheadSaturation:

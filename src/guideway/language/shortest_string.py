@@ -3,7 +3,7 @@
 A `Word` is a text in linked pieces, so that a long repetition has a length and is not written out.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from heapq import heappop, heappush
@@ -30,6 +30,7 @@ from guideway.language.nodes import (
     Rule,
     Stop,
     Unsure,
+    rebuilt,
 )
 from guideway.language.regular import least_byte
 
@@ -235,21 +236,16 @@ def read_items(state: Expr) -> list[Expr]:
 
 def forgotten(state: Expr) -> Expr:
     """A state without the bytes that its captures have read."""
-    made: dict[Expr, Expr] = {}
-    stack = [state]
-    while stack:
-        node = stack[-1]
-        inner = [item for item in read_items(node) if item not in made]
-        if inner:
-            stack.extend(inner)
-            continue
-        options = options_of(stack.pop())
+
+    def forget(node: Expr, made: Mapping[Expr, Expr]) -> Expr:
+        options = options_of(node)
         known = any(known_capture(option) for option in options)
-        made[node] = alt(*(_forgotten(option, made) for option in options)) if known else node
-    return made[state]
+        return alt(*(_forgotten(option, made) for option in options)) if known else node
+
+    return rebuilt(state, read_items, forget)
 
 
-def _forgotten(option: Expr, inner: dict[Expr, Expr]) -> Expr:
+def _forgotten(option: Expr, inner: Mapping[Expr, Expr]) -> Expr:
     """An alternative without the bytes of its capture and of captures inside."""
     known = known_capture(option)
     if known is None:
