@@ -3,7 +3,6 @@
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from functools import reduce
 from typing import Any, Final, TypeAlias, final
-from weakref import WeakKeyDictionary
 
 from guideway.errors import GuidewayError
 from guideway.language.fuel import spend
@@ -45,10 +44,8 @@ _DEPTH = 6
 _PASSED: Final = 16  # nullable parts in a row
 _MOST_COMPARED = 256
 _UNBOUNDED = 1 << 80
-_MANY: Final = 16  # options with the same first item, above which shapes are cached
 
 Counts: TypeAlias = tuple[Range, ...]
-_shapes: "WeakKeyDictionary[Expr, tuple[tuple[int, ...], Counts]]" = WeakKeyDictionary()
 
 
 def superfluous(options: Iterable[Expr]) -> list[Expr]:
@@ -63,7 +60,7 @@ def superfluous(options: Iterable[Expr]) -> list[Expr]:
     alike: dict[tuple[int, ...], list[tuple[Counts, Expr]]] = {}
     for several in begun.values():
         for option in several if len(several) > 1 else ():
-            shape, counts = _shape_of(option) if len(several) > _MANY else _shape(option)
+            shape, counts = _shape(option)
             alike.setdefault(shape, []).append((counts, option))
     found = [*passed]
     for group in alike.values():
@@ -98,13 +95,6 @@ def _dominated(group: list[tuple[Counts, Expr]]) -> list[Expr]:
 
 def _width(entry: tuple[Counts, Expr]) -> int:
     return sum((_UNBOUNDED if high is None else high) - low for low, high in entry[0])
-
-
-def _shape_of(option: Expr) -> tuple[tuple[int, ...], Counts]:
-    found = _shapes.get(option)
-    if found is None:
-        found = _shapes[option] = _shape(option)
-    return found
 
 
 def _shape(option: Expr) -> tuple[tuple[int, ...], Counts]:
