@@ -25,7 +25,6 @@ from guideway.language.expr import (
     complement,
     concat,
     either,
-    lead,
     literal,
     optional,
     repeat,
@@ -109,12 +108,12 @@ def _spell_ascii(members: int) -> Expr:
     for digit in range(8):
         if inside := members >> 16 * digit & 0xFFFF:
             blocks[inside] = blocks.get(inside, 0) | _DIGITS[digit]
-    pairs = (lead(byte_set(first), _digit(inside)) for inside, first in blocks.items())
-    escaped = lead(_U, lead(_ZERO, lead(_ZERO, alt(*pairs))))
+    pairs = (concat(byte_set(first), _digit(inside)) for inside, first in blocks.items())
+    escaped = concat(_U, concat(_ZERO, concat(_ZERO, alt(*pairs))))
     if shorts := members & _SHORT_ASCII:
         spelled = (literal(s) for char, s in _SHORT_ANY.items() if shorts >> ord(char) & 1)
         escaped = alt(*spelled, escaped)
-    return alt(byte_set(members & _RAW_ASCII), lead(_BACKSLASH, escaped))
+    return alt(byte_set(members & _RAW_ASCII), concat(_BACKSLASH, escaped))
 
 
 @lru_cache(maxsize=256)

@@ -144,7 +144,7 @@ def literal(text: bytes | str) -> Expr:
     data = text.encode() if isinstance(text, str) else text
     result = ONE_BYTE[data[-1]] if data else EPSILON
     for byte in data[-2::-1]:
-        result = lead(ONE_BYTE[byte], result)
+        result = _cons(ONE_BYTE[byte], result)
     return result
 
 
@@ -154,18 +154,6 @@ def concat(*parts: Expr) -> Expr:
     for part in parts[-2::-1]:
         result = _pair(part, result)
     return result
-
-
-def lead(head: Expr, tail: Expr) -> Expr:
-    """`concat(head, tail)`, faster for a letter before the rest of a word."""
-    key = (_PAIR, id(head), id(tail))
-    if (node := known(key)) is not None:
-        return node
-    follower = tail.head if isinstance(tail, Concat) else tail
-    for part in (head, follower):
-        if part.nullable or part.looks or not isinstance(part, Bytes | Alt):
-            return concat(head, tail)
-    return intern(key, pair(head, tail))
 
 
 def _pair(head: Expr, tail: Expr) -> Expr:
@@ -536,7 +524,7 @@ def _tail(word: Word, rest: Expr, letter: Callable[[Any], Expr]) -> Expr:
     if len(word) > _FREE:
         spend(len(word) // _FREE)  # new nodes cost fuel themselves, known ones do not
     for one in reversed(word):
-        rest = lead(letter(one), rest)
+        rest = concat(letter(one), rest)
     return rest
 
 
