@@ -242,13 +242,6 @@ def surely_apart(first: Expr, second: Expr) -> bool:
     >>> surely_apart(repeat(literal("ab")), repeat(literal("ba"), 1))
     True
     """
-    while isinstance(first, Concat) and isinstance(second, Concat):
-        # Common prefixes first: 100,000 pairs of short keys .19 s -> .05.
-        if not isinstance(first.head, Bytes) or not isinstance(second.head, Bytes):
-            break
-        if not first.head.members & second.head.members:
-            return True
-        first, second = first.tail, second.tail
     todo = [(first, second)]
     seen = {*todo}
     for looked_at, (one, other) in enumerate(todo):  # grows, shortest strings first
@@ -296,7 +289,6 @@ SOMETHING: Final = concat(byte_set(ALL_BYTES), UNSURE)
 """Some text surely exists, but it is unknown; with UNSURE alone there may be none."""
 
 _ENDLESS_LOOKED_AT: Final = 12  # derivatives in the search of `soon_endless`
-_LETTERS: Final = 1 << 10  # parts of word lists, which are checked without a cache
 _WAYS: Final = 4  # arcs tried for each, those with the most bytes first
 
 _endless: _Known = WeakKeyDictionary()
@@ -367,23 +359,7 @@ def surely_open(expr: Expr) -> bool:
 
 def surely_ended(expr: Expr) -> bool:
     """Return True if the regular `expr` surely has finitely many strings."""
-    return _is_few_words(expr) or _evaluate(expr, _ended, _has_end)
-
-
-def _is_few_words(expr: Expr) -> bool:
-    """Return True if `expr` is a short list of words."""
-    todo, left = [expr], _LETTERS
-    while todo and left:
-        node = todo.pop()
-        left -= 1
-        if isinstance(node, Concat):
-            todo.append(node.head)
-            todo.append(node.tail)
-        elif isinstance(node, Alt):
-            todo += node.options
-        elif not isinstance(node, Bytes | Epsilon):
-            return False
-    return not todo
+    return _evaluate(expr, _ended, _has_end)
 
 
 def _evaluate(root: Expr, known: _Known, tell: Callable[[Expr, _Answer], bool]) -> bool:
