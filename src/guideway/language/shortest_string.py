@@ -9,10 +9,9 @@ from functools import partial
 from heapq import heappop, heappush
 from itertools import count
 from typing import Any, Final, NamedTuple, TypeAlias, assert_never, final
-from weakref import WeakKeyDictionary
 
 from guideway.errors import GuidewayError, LimitError
-from guideway.language.expr import ALL_BYTES, EPSILON, alt, capture, concat, looking, parts
+from guideway.language.expr import EPSILON, alt, capture, concat, looking, parts
 from guideway.language.nodes import (
     Ahead,
     Alt,
@@ -324,11 +323,6 @@ _MORE: Final = 8  # times the work where it did not suffice for any word
 _WORK: Final = 50_000  # parts of formulas by keys, looked at to shorten words: 50 ms
 _FREE = 8  # bytes of each word that cost no fuel
 
-# Strings, numbers and white space are the same expressions in every schema. Larger results, such as
-# the 20,000 parts of an enum of 2,000 words, are not shared.
-_MOST_SHARED = 256
-_shared: "WeakKeyDictionary[Expr, Found]" = WeakKeyDictionary()
-
 
 @final
 class _Unknown(Exception):  # noqa: N818  it says that an answer has to wait, and is no error
@@ -359,8 +353,6 @@ class Least:
         self._spellable, self._arcs, self._fuel = spellable, arcs, fuel
         self._known: dict[Expr, Found] = {}
         self._kept: dict[Hashable, Any] = {}  # results of templates
-        # If every byte can be spelled, words are the same for all vocabularies.
-        self._shared = _shared if spellable == ALL_BYTES else WeakKeyDictionary[Expr, Found]()
         self._depth = 0  # of nested searches
         self._left_out: Word | None = None  # a part's word, too long to be written out
         self._work, self._short = _WORK, False  # left, and whether it did not suffice
@@ -401,9 +393,6 @@ class Least:
                 self._known.update(
                     (k, v) for k, v in found.items() if v is not None or not self._short
                 )
-                if len(found) <= _MOST_SHARED:
-                    regular = {node: word for node, word in found.items() if node.regular}
-                    self._shared.update(regular)
                 return found[expr]
             guesses.update({rule: found[rule] for rule in better})
 
@@ -429,8 +418,6 @@ class Least:
                 return known[part]
             if part in found:
                 return found[part]
-            if part in shared:
-                return shared[part]
             if isinstance(part, Rule) and (part in opened or not within):
                 return self._met(part, found, guesses, within=part in opened)
             if levels:
@@ -443,7 +430,7 @@ class Least:
                 raise _Unknown
             return None
 
-        shared, settled = self._shared, partial(self._is_settled, missing, guesses)
+        settled = partial(self._is_settled, missing, guesses)
         pays = self._afford, self._portion
         written = Answers(self._in_bytes(look), settled, self._kept, *pays, self._spellable)
         while stack:
