@@ -10,9 +10,9 @@ import torch
 import guideway as gw
 from guideway.api.jobs import Call
 from guideway.generation.ensemble.ensemble import Ensemble
-from guideway.generation.loop import generate
 from guideway.generation.row.request import Completion
 from guideway.models.fake import FakeModel
+from whole_batches import generate
 
 SPELLED = [b"h", b"t", b"p", b":", b"/", b"http", b"://", b"tt", b"p:/", b"s", b"ht"]
 WORDS = gw.Vocabulary([*SPELLED, b"<eos>"], eos_ids={len(SPELLED)})

@@ -20,7 +20,6 @@ from guideway.constraint import special_tokens as segmentation
 from guideway.constraint.closing import Closing
 from guideway.constraint.compiled import CompiledConstraint, DecodeState
 from guideway.constraint.special_tokens import Segmentation
-from guideway.generation.loop import generate
 from guideway.generation.row.request import Request
 from guideway.json_schema import shortest_members as json_members_least
 from guideway.language import shortest_string as least
@@ -28,6 +27,7 @@ from guideway.models.fake import FakeModel
 from guideway.vocabulary.vocabulary import Vocabulary
 from json_tangles import Tangle
 from lark_samples import python_lark
+from whole_batches import generate
 
 MORE = [
     '{"', '":', '","', '"}', '"]', "],", "},", "[]", "{}", "[1", "1,", "12", ",1", '":1', '1,"',

@@ -7,9 +7,10 @@ import torch
 
 import guideway as gw
 from guideway.constraint.compiled import CompiledConstraint
-from guideway.generation.loop import Decoding, generate
+from guideway.generation.loop import Decoding
 from guideway.generation.row.request import Request
 from guideway.models.fake import FakeModel
+from whole_batches import generate
 
 LETTERS = gw.Vocabulary([b"a", b"b", b"c", b"ab", b".", b"<eos>", b"<end>"], eos_ids={5, 6})
 

@@ -10,13 +10,13 @@ from guideway.generation.ensemble.ensemble import Ensemble, reading
 from guideway.generation.ensemble.leaf import Reading
 from guideway.generation.ensemble.prompt import PromptReader
 from guideway.generation.ensemble.views import System
-from guideway.generation.loop import generate
 from guideway.generation.row.request import Request
 from guideway.generation.score import score
 from guideway.logits.evaluate import Step, evaluate
 from guideway.logits.expr import GediTerm, Leaf, Nucleus, guided, total
 from guideway.logits.rescore import TextContext
 from guideway.models.fake import FakeModel
+from whole_batches import generate
 
 LETTERS = gw.Vocabulary([b"a", b"b", b"c", b"<eos>"], eos_ids={3})
 TURNED = gw.Vocabulary([b"<end>", b"c", b"b", b"a"], eos_ids={0}, width=5)

@@ -8,10 +8,10 @@ import pytest
 import guideway as gw
 from guideway.constraint.compiled import CompiledConstraint
 from guideway.constraint.longest_path import longest_path
-from guideway.generation.loop import generate
 from guideway.generation.row.request import Request
 from guideway.models.fake import FakeModel
 from json_schemas import MANY_MEGABYTES, read_exactly
+from whole_batches import generate
 
 BYTES = gw.Vocabulary([bytes([b]) for b in range(256)] + [b'": ', b"true", b"<eos>"], eos_ids={258})
 SCHEMAS: list[dict[str, Any]] = [

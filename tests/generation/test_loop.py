@@ -3,11 +3,12 @@ import math
 import pytest
 
 from guideway.errors import GuidewayError, ModelError
-from guideway.generation.loop import Decoding, generate
+from guideway.generation.loop import Decoding
 from guideway.generation.row.request import Completion, Request
 from guideway.models.fake import FakeModel
 from guideway.sampling.settings import Sampling
 from guideway.vocabulary.vocabulary import Vocabulary
+from whole_batches import generate
 
 LETTERS = Vocabulary([b"a", b"b", b"c", b"\xc3", b"\xa9", b"<eos>", None], eos_ids={5}, width=8)
 

@@ -7,12 +7,12 @@ import torch
 
 from guideway.constraint.compile import compile as compile_source
 from guideway.errors import DeadEndError, LimitError
-from guideway.generation.loop import generate
 from guideway.generation.row.request import Completion, Request
 from guideway.models.fake import FakeModel
 from guideway.sampling.settings import Sampling
 from guideway.sources.sources import Regex
 from guideway.vocabulary.vocabulary import Vocabulary
+from whole_batches import generate
 
 LETTERS = Vocabulary([b"a", b"b", b"c", b"d", b"\n", b"<end>"], eos_ids={5})
 A, B, C, D, LINE, END = range(6)

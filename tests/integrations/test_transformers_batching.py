@@ -8,10 +8,10 @@ from transformers.generation.configuration_utils import ContinuousBatchingConfig
 import guideway as gw
 import small_models
 from guideway.api.prompts import read_source
-from guideway.generation.loop import generate
 from guideway.generation.row.request import Request
 from guideway.integrations.transformers_batching import Batching
 from guideway.sampling.settings import Sampling
+from whole_batches import generate
 
 MODEL = small_models.tiny(seed=5)
 END = max(MODEL.vocabulary.eos_ids)

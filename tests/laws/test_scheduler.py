@@ -19,7 +19,6 @@ from guideway.errors import ModelError
 from guideway.generation import scheduling, step
 from guideway.generation.ensemble.ensemble import Ensemble
 from guideway.generation.limits import checked
-from guideway.generation.loop import generate
 from guideway.generation.paged import PagedRows, readable
 from guideway.generation.row.request import Completion, Request
 from guideway.generation.row.sequence import Sequence
@@ -30,6 +29,7 @@ from guideway.models.fake import FakeModel
 from guideway.models.pages import NO_DRAFT, Draft
 from guideway.models.transformers_paged import TransformersPages
 from guideway.sampling.settings import Sampling
+from whole_batches import generate
 
 LIST = gw.Gbnf('root ::= item\nitem ::= [a-c]+ | "(" item ("," item)* ")"')
 PERSON = gw.JsonSchema(

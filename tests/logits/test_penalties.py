@@ -9,9 +9,9 @@ import torch
 from guideway.logits.penalties import (
     BOUND,
     TokenValues,
-    added,
     banned,
     banned_if_others,
+    biased,
     counted,
     flat,
     repetition,
@@ -49,9 +49,12 @@ def test_the_flat_penalty_is_one_constant_for_all_that_is_there():
     assert changed[0].tolist() == [0.5, -1, 0, -math.inf, 1.5]
 
 
-def test_a_bias_is_added_and_the_later_one_counts():
-    changed = added(ROW, marks([0, 3], [1.0, 9.0]), None, marks([0], [-1.0]))
+def test_biases_are_added_to_one_another():
+    changed = biased(ROW, None, marks([0, 3, 0], [1.0, 9.0, -2.0]))
     assert changed[0].tolist() == [1, -1, 0, -math.inf, 3]
+    changed = biased(ROW, torch.ones_like(ROW), marks([0, 3], [-2.0, 9.0]))
+    assert changed[0].tolist() == [1, 0, 1, -math.inf, 4]
+    assert biased(ROW, None, None) is ROW
 
 
 def test_no_penalty_bans_and_no_reward_brings_back():
@@ -60,7 +63,7 @@ def test_no_penalty_bans_and_no_reward_brings_back():
         repetition(ROW, torch.tensor([[0, 1, 3]]), number(huge)),
         flat(ROW, torch.tensor([[0, 3]]), number(-huge)),
         counted(ROW, torch.tensor([[0, 3]]), torch.ones(1, 2), number(huge), number(huge)),
-        added(ROW, marks([0, 3], [-huge, huge])),
+        biased(ROW, None, marks([0, 3], [-huge, huge])),
     ]
     for changed in results:
         assert changed.isneginf().tolist() == [[False, False, False, True, False]]
@@ -98,6 +101,6 @@ def test_arguments_are_left_as_they_were():
     repetition(ROW, ids, number(2.0))
     flat(ROW, ids, number(2.0))
     counted(ROW, ids, torch.ones(1, 2), number(1.0), number(1.0))
-    added(ROW, marks([0], [1.0]))
+    biased(ROW, None, marks([0], [1.0]))
     banned_if_others(ROW, marks([0]))
     assert torch.equal(ROW, before)

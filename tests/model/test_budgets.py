@@ -20,13 +20,13 @@ from guideway.automaton.token_tries import unpack
 from guideway.constraint.compile import compile as compile_source
 from guideway.constraint.compiled import CompiledConstraint
 from guideway.errors import LimitError
-from guideway.generation.loop import generate
 from guideway.generation.row.request import Request
 from guideway.json_schema.source import JsonSchema
 from guideway.models.fake import FakeModel
 from guideway.sampling.settings import Sampling
 from guideway.vocabulary.vocabulary import Vocabulary
 from real_tokenizers import real_vocabulary
+from whole_batches import generate
 
 EXTRA: Final = (0, 1, 2, 5, 20)
 REAL: Final = ("object", "any of", "nested", "uuid and time")  # with real tokens too

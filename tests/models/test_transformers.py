@@ -5,10 +5,11 @@ import torch
 from transformers.generation.configuration_utils import GenerationConfig
 
 from guideway.errors import ModelError
-from guideway.generation.loop import Decoding, generate
+from guideway.generation.loop import Decoding
 from guideway.generation.row.request import Request
 from guideway.models.transformers import TransformersModel
 from guideway.sampling.settings import Sampling
+from whole_batches import generate
 
 pytestmark = pytest.mark.model
 

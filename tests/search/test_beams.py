@@ -18,8 +18,8 @@ from guideway.generation.row.request import Completion, Request
 from guideway.models.fake import FakeModel
 from guideway.sampling.noise import branch, gumbel, stream
 from guideway.sampling.settings import Sampling
-from guideway.search.loop import find
 from interrupts import interrupted
+from whole_batches import find
 
 if TYPE_CHECKING:
     from guideway.api.model import Model

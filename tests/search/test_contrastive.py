@@ -12,9 +12,9 @@ from guideway.api.model import Model
 from guideway.generation.row.request import Request
 from guideway.models.fake import FakeModel
 from guideway.sampling.settings import Sampling
-from guideway.search.loop import find
 from interrupts import interrupted
 from small_models import LETTERS, model, noise
+from whole_batches import find
 
 BITS = gw.Vocabulary([b"0", b"1", b"<eos>"], eos_ids={2})
 Read = Callable[[list[int]], tuple[torch.Tensor, torch.Tensor]]

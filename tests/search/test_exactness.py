@@ -16,13 +16,12 @@ import torch
 from torch import Tensor
 
 import guideway as gw
-from guideway.generation.loop import generate
 from guideway.generation.row.request import Completion, Request
 from guideway.models.fake import FakeModel
 from guideway.sampling.settings import Sampling
 from guideway.search.adaptive import Asap, Node, Rejection
-from guideway.search.loop import find
 from open_law import Law, divergence, fits, open_law, shares, skewed
+from whole_batches import find, generate
 
 BITS = gw.Vocabulary([b"0", b"1", b"<eos>"], eos_ids={2})
 PIECES = gw.Vocabulary([b"0", b"1", b"01", b"10", b"<eos>", b"<end>"], eos_ids={4, 5})

@@ -10,7 +10,7 @@ import guideway as gw
 from guideway.generation.row.request import Request
 from guideway.models.fake import FakeModel
 from guideway.sampling.settings import Sampling
-from guideway.search.loop import find
+from whole_batches import find
 
 WORDS = gw.Vocabulary([bytes([97 + n]) for n in range(6)] + [b"<eos>"], eos_ids={6})
 

@@ -9,8 +9,8 @@ import guideway as gw
 from guideway.generation.row.request import Completion, Request
 from guideway.models.fake import FakeModel
 from guideway.sampling.settings import Sampling
-from guideway.search.loop import find
 from interrupts import interrupted
+from whole_batches import find
 
 BITS = gw.Vocabulary([b"0", b"1", b"<eos>"], eos_ids={2})
 

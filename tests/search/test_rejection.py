@@ -11,9 +11,9 @@ from guideway.generation.row.request import Completion, Request
 from guideway.models.fake import FakeModel
 from guideway.sampling.settings import Sampling
 from guideway.search.adaptive import Rejection
-from guideway.search.loop import find
 from interrupts import interrupted
 from open_law import open_law, shares
+from whole_batches import find
 
 BITS = gw.Vocabulary([b"0", b"1", b"<eos>"], eos_ids={2})
 LETTERS = gw.Vocabulary([*(bytes([b]) for b in b"abctruefls"), b"<eos>"], eos_ids={10})

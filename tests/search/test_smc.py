@@ -11,8 +11,8 @@ from guideway.generation.row.request import Completion, Population, Request
 from guideway.models.fake import FakeModel
 from guideway.sampling.settings import Sampling
 from guideway.search.draws import log_mean
-from guideway.search.loop import find
 from open_law import open_law, shares
+from whole_batches import find
 
 BITS = gw.Vocabulary([b"0", b"1", b"<eos>"], eos_ids={2})
 MODEL = FakeModel.random(BITS, 4)

@@ -10,14 +10,13 @@ import pytest
 import torch
 
 import guideway as gw
-from guideway.generation.loop import generate
 from guideway.generation.row.request import Completion, Request
 from guideway.models.fake import FakeModel
 from guideway.sampling.noise import gumbel, keys, streams
 from guideway.sampling.settings import Sampling
-from guideway.search.loop import find
 from guideway.search.stochastic import conditioned, weight
 from interrupts import interrupted
+from whole_batches import find, generate
 
 BITS = gw.Vocabulary([b"0", b"1", b"<eos>"], eos_ids={2})
 PATTERN = "[01]{1,2}"

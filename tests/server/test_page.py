@@ -14,7 +14,7 @@ import uvicorn
 import guideway as gw
 from guideway.models.fake import FakeModel
 from guideway.server import create_app
-from guideway.server.page import FILES
+from guideway.server.app import FILES
 from guideway.server.settings import Names
 from server.browser import INSTALL, PROGRAM, Browser
 from server.served import BYTES, PERSON, TALK, Client, Tokenizer, model, served

@@ -27,19 +27,12 @@ from guideway.sampling.settings import Sampling
 @final
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """The texts drawn for one prompt.
+    """The texts drawn for one prompt."""
 
-    Attributes:
-        results: results with `model_score` as their score.
-        sampling: settings with the ranking.
-        count: number of texts to keep.
-        prompt: the prompt as a text, for classifiers; "" for chats.
-    """
-
-    results: Sequence[Result]
-    sampling: Sampling
-    count: int
-    prompt: str = ""
+    results: Sequence[Result]  # results with `model_score` as their score
+    sampling: Sampling  # settings with the ranking
+    count: int  # number of texts to keep
+    prompt: str = ""  # the prompt as a text, for classifiers; "" for chats
 
 
 def model_score(done: Completion, sampling: Sampling) -> float:
@@ -109,7 +102,6 @@ def _said(function: Callable[[str], object], texts: list[str]) -> Iterator[float
 
 
 def _read(drawn: Candidates, result: Result) -> str:
-    """The text that a judge reads."""
     judge = drawn.sampling.best_by
     reads_prompt = isinstance(judge, ClassifierTerm) and judge.prompt
     return drawn.prompt + result.text if reads_prompt else result.text
@@ -120,7 +112,6 @@ def _has_value(result: Result) -> bool:
 
 
 def _ranked(drawn: Candidates, known: Known) -> list[Result]:
-    """All results of a prompt, the best first."""
     judge = drawn.sampling.best_by
     by_model = sorted(drawn.results, key=lambda each: -_own(each))
     whole = [each for each in by_model if _has_value(each)]

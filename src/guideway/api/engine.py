@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, final, overload
 
 from guideway.api.arguments import StreamArguments
 from guideway.api.jobs import Call, Job
-from guideway.api.model import Model
-from guideway.api.prompts import Prompt, split_prompts
+from guideway.api.model import Model, as_model
+from guideway.api.prompts import Prompt
 from guideway.api.result import Part, Result
 from guideway.api.running import RunOptions, read_result
 from guideway.api.speculate import speculation
@@ -111,26 +111,17 @@ SUMS: Final = ("prompt_tokens", "cached_tokens", "completion_tokens", "drafted",
 @final
 @dataclass(slots=True, eq=False)
 class _Task:
-    """A request from `submit` to its result.
+    """A request from `submit` to its result."""
 
-    Attributes:
-        prepare: reads the arguments, and compiles the source.
-        heard: receives the events of a stream.
-        began: when it was submitted.
-        attempt: number of texts that a validator has refused.
-        first: the job of the first attempt.
-        job: the job that runs, with its row.
-    """
-
-    prepare: Callable[[], tuple[Call, RunOptions]]
-    heard: Callable[[Event], object] | None
+    prepare: Callable[[], tuple[Call, RunOptions]]  # reads the arguments, and compiles the source
+    heard: Callable[[Event], object] | None  # receives the events of a stream
     future: Future[Any] = field(default_factory=Future[Any])
-    began: float = field(default_factory=time.perf_counter)
-    attempt: int = 0
+    began: float = field(default_factory=time.perf_counter)  # when it was submitted
+    attempt: int = 0  # number of texts that a validator has refused
     call: Call | None = None
     manner: RunOptions | None = None
-    first: Job | None = None
-    job: Job | None = None
+    first: Job | None = None  # the job of the first attempt
+    job: Job | None = None  # the job that runs, with its row
     row: Sequence | None = None
 
     def settle(self, result: object = None, error: BaseException | None = None) -> None:
@@ -172,8 +163,7 @@ class Engine:
         Raises:
             SourceError: an argument is of the wrong type or out of range.
         """
-        if not isinstance(model, Model):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise SourceError(f"an engine needs a guideway.Model, not {type(model).__name__}")
+        as_model(model, "model")
         if not isinstance(max_batch, int) or max_batch < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise SourceError(f"max_batch is {max_batch!r}: it must be a count from 1")
         self.model, self.max_batch = model, max_batch
@@ -343,24 +333,13 @@ class Engine:
         source: Any,
         *,
         model: Any = None,
-        sampling: Any = None,
-        schema_in_prompt: bool = False,
         retries: int = 0,
         on_invalid: Any = "raise",
-        trace: bool | int = False,
-        heal: bool = False,
-        canonical: bool = False,
-        speculate: Any = "auto",
-        budget: Any = None,
-        **settings: Any,
+        **arguments: Any,
     ) -> tuple[Call, RunOptions]:
-        """The call that the arguments of `submit` make."""
-        model = self.model if model is None else model
-        if not isinstance(model, Model):
-            raise SourceError(f"model is {model!r}: it must be a guideway.Model"[:300])
-        more = (sampling, settings, schema_in_prompt, trace, heal, canonical, speculate, budget)
-        call = Call(self._ensemble(model), *split_prompts(prompt), source, *more)
-        self._speculation(call.ensemble, speculate)  # a draft that cannot be used is refused here
+        model = self.model if model is None else as_model(model, "model")
+        call = Call.of(self._ensemble(model), prompt, source, **arguments)
+        self._speculation(call.ensemble, call.speculate)  # refuses a draft that cannot be used
         return call, RunOptions(retries, on_invalid)
 
     def _prepare(self, task: _Task) -> None:
@@ -389,7 +368,6 @@ class Engine:
             self._changed.notify()
 
     def _done(self, task: _Task) -> None:
-        """A future is done or cancelled."""
         self._count(finished=not (task.future.cancelled() or task.future.exception()))
         with self._changed:
             self._open.discard(task)
@@ -402,7 +380,6 @@ class Engine:
                 self._sums[name] += each
 
     def _run(self) -> None:
-        """The loop of the engine's thread."""
         try:
             while self._admit():
                 schedulers = {id(each): each for _, each in self._running.values()}

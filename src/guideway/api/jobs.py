@@ -6,7 +6,7 @@ from typing import Any, Final, final
 
 from guideway.api.best import widened
 from guideway.api.describe import describe
-from guideway.api.prompts import Prompt, read_sampling, read_source, spread
+from guideway.api.prompts import Prompt, read_sampling, read_source, split_prompts, spread
 from guideway.api.result import Result
 from guideway.api.speculate import check_speculate
 from guideway.chat.messages import Plain, read_messages
@@ -29,72 +29,43 @@ ANSWER: Final = "Answer with JSON of this form:"
 @final
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One row of a call: a prompt, its source, and the request for the engine.
+    """One row of a call: a prompt, its source, and the request for the engine."""
 
-    Attributes:
-        prompt: the prompt, with the description of the type if it was requested.
-        source: the source of the text.
-        request: the request that runs; all jobs of one search share it.
-        place: index of this text among those that a search finds.
-        number: index of the prompt in the call.
-        kept: number of texts that the call returns for the prompt.
-    """
-
-    prompt: Prompt
-    source: Source | None
-    request: Request
-    place: int = 0
-    number: int = 0
-    kept: int = 1
+    prompt: Prompt  # the prompt, with the description of the type if it was requested
+    source: Source | None  # the source of the text
+    request: Request  # the request that runs; all jobs of one search share it
+    place: int = 0  # index of this text among those that a search finds
+    number: int = 0  # index of the prompt in the call
+    kept: int = 1  # number of texts that the call returns for the prompt
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """A row whose prompt, source or settings are wrong.
+    """A row whose prompt, source or settings are wrong."""
 
-    Attributes:
-        error: the reason.
-        number: index of the prompt in the call.
-        kept: number of texts that the call would return for the prompt.
-    """
-
-    error: GuidewayError
-    number: int = 0
-    kept: int = 1
+    error: GuidewayError  # the reason
+    number: int = 0  # index of the prompt in the call
+    kept: int = 1  # number of texts that the call would return for the prompt
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Call:
-    """The arguments of a call of `generate` or `stream`.
-
-    Attributes:
-        prompts: one for each row.
-        batch: True if the prompts were given as a list.
-        source: the source of all texts, or a list.
-        sampling: the settings, or a list.
-        settings: settings as arguments.
-        shown: describe the type in the prompt.
-        trace: tokens kept of each stage.
-        heal: generate the last tokens of text prompts again.
-        canonical: allow only canonical tokens.
-        speculate: what drafts tokens (`api.speculate`).
-        budget: limits of compiling the sources, and of each token.
-    """
+    """The arguments of a call of `generate` or `stream`."""
 
     ensemble: Ensemble
-    prompts: list[Prompt]
-    batch: bool
-    source: object
-    sampling: object
-    settings: dict[str, object]
-    shown: bool = False
-    trace: int = 0
-    heal: bool = False
-    canonical: bool = False
-    speculate: object = "auto"
-    budget: Budget | None = None
+    prompts: list[Prompt]  # one for each row
+    batch: bool  # True if the prompts were given as a list
+    source: object  # the source of all texts, or a list
+    sampling: object  # the settings, or a list
+    settings: dict[str, object]  # settings as arguments
+    shown: bool = False  # describe the type in the prompt
+    trace: int = 0  # tokens kept of each stage
+    heal: bool = False  # generate the last tokens of text prompts again
+    canonical: bool = False  # allow only canonical tokens
+    speculate: object = "auto"  # what drafts tokens (`api.speculate`)
+    budget: Budget | None = None  # limits of compiling the sources, and of each token
 
     def __post_init__(self) -> None:
         """Check the options."""
@@ -103,6 +74,26 @@ class Call:
         for name, given in (("heal", self.heal), ("canonical", self.canonical)):
             if not isinstance(given, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
                 raise SourceError(f"{name} is {given!r}: it must be True or False")
+
+    @classmethod
+    def of(
+        cls,
+        ensemble: Ensemble,
+        prompt: object,
+        source: object,
+        *,
+        sampling: object = None,
+        schema_in_prompt: bool = False,
+        trace: int = False,
+        heal: bool = False,
+        canonical: bool = False,
+        speculate: object = "auto",
+        budget: Budget | None = None,
+        **settings: object,
+    ) -> "Call":
+        """The call of these arguments of `Model.generate`."""
+        how = schema_in_prompt, trace, heal, canonical, speculate, budget
+        return cls(ensemble, *split_prompts(prompt), source, sampling, settings, *how)
 
     def jobs(self, *, keep_errors: bool = False) -> list[Job | Failed]:
         """One job for each sample of each prompt; `keep_errors` returns wrong rows as `Failed`."""
@@ -156,7 +147,6 @@ class Call:
         return replace(job, request=replace(job.request, sampling=sampling, sample=shifted))
 
     def _jobs_of(self, number: int, prompt: Prompt, given: object, settings: object) -> list[Job]:
-        """Return the jobs of one prompt."""
         source, sampling = read_source(given), read_sampling(settings, self.settings)
         asked: str | list[Plain] = prompt if isinstance(prompt, str) else read_messages(prompt)
         if self.shown and source is not None:
@@ -268,7 +258,6 @@ def read_prompts(
 
 
 def prompts_of(reads: list[Read]) -> Prompts:
-    """Return the tokens of each prompt."""
     return tuple(each.tokens for each in reads)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 import torch
 
-from guideway.api.model import Model
+from guideway.api.model import Model, as_model
 from guideway.api.prompts import Prompt
 from guideway.chat.messages import are_messages
 from guideway.errors import LimitError, SourceError
@@ -177,8 +177,7 @@ def train_heads(
         LimitError: a text is longer than the context of the model.
         UnsupportedError: the model does not show its hidden states.
     """
-    if not isinstance(model, Model):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise SourceError(f"model is {model!r:.80}: it must be a guideway.Model")
+    as_model(model, "model")
     if not isinstance(heads, int) or isinstance(heads, bool) or not 0 < heads < 9:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise SourceError(f"heads is {heads!r}: it must be a whole number from 1 to 8")
     ensemble, tokens = Ensemble(model.whole), list[tuple[tuple[int, ...], int]]()

@@ -45,7 +45,6 @@ class Memory:
 
     @property
     def total(self) -> int:
-        """All of it."""
         return self.parameters + self.kv_cache + self.activations
 
     def __str__(self) -> str:
@@ -109,7 +108,6 @@ def memory(
 
 
 def checked(batch: object, context: object) -> tuple[int, int]:
-    """The batch and the context, both at least 1."""
     for name, given in (("batch", batch), ("context", context)):
         if type(given) is not int or given < 1:
             raise SourceError(f"{name} must be a whole number above 0, got {brief(given)}")
@@ -287,7 +285,6 @@ def fitting(plan: Plan, card: int, longest: int) -> Iterator[tuple[int, int]]:
 
 
 def bytes_of(size: int) -> str:
-    """A number of bytes in a formula."""
     return "1 byte" if size == 1 else f"{size} bytes"
 
 

@@ -268,11 +268,11 @@ class Model:
 
     def maximum(self, *others: "Model") -> "Model":
         """Return, for each token, the greatest log-probability among this model and `others`."""
-        return Model.of(Maximum((self.node, *(_model(other).node for other in others))))
+        return Model.of(Maximum((self.node, *(as_model(other).node for other in others))))
 
     def minimum(self, *others: "Model") -> "Model":
         """Return, for each token, the least log-probability among this model and `others`."""
-        return Model.of(Minimum((self.node, *(_model(other).node for other in others))))
+        return Model.of(Minimum((self.node, *(as_model(other).node for other in others))))
 
     def temperature(self, value: float) -> "Model":
         """Return the model at a temperature: its log-probabilities divided by `value`.
@@ -449,19 +449,12 @@ class Model:
         prompt: Any,
         source: Any = None,
         *,
-        sampling: Any = None,
-        schema_in_prompt: bool = False,
         retries: int = 0,
         on_invalid: Any = "raise",
         on_error: Any = "raise",
         batch_size: int | None = None,
         progress: Any = False,
-        trace: bool | int = False,
-        heal: bool = False,
-        canonical: bool = False,
-        speculate: Any = "auto",
-        budget: Any = None,
-        **settings: Any,
+        **arguments: Any,
     ) -> Any:
         """Generate texts that continue the prompts and match their sources, and read the values.
 
@@ -494,7 +487,7 @@ class Model:
                 "off": one forward for each token.
             budget: limits of compiling the source and of each token, for sources of strangers:
                 `Budget.untrusted()`.
-            **settings: the settings as arguments, by the names of `Sampling`.
+            **arguments: the settings as arguments, by the names of `Sampling`, and those above.
 
         Returns:
             A `Result`. For several prompts or several sequences, a list of results in order; a
@@ -511,8 +504,7 @@ class Model:
             GenerationInterrupted: Ctrl-C (a `KeyboardInterrupt`); `results` of the error has the
                 results so far.
         """
-        more = (sampling, settings, schema_in_prompt, trace, heal, canonical, speculate, budget)
-        call = self._call(prompt, source, *more)
+        call = Call.of(self._ensemble, prompt, source, **arguments)
         options = RunOptions(retries, on_invalid, on_error, batch_size, progress)
         results, several = run(call, options)
         return results if several else results[0]
@@ -575,19 +567,7 @@ class Model:
         self, prompt: Prompt, source: "Untyped", **more: "Unpack[StreamArguments]"
     ) -> "Iterator[Part[Any]]": ...
     def stream(
-        self,
-        prompt: Any,
-        source: Any = None,
-        *,
-        sampling: Any = None,
-        schema_in_prompt: bool = False,
-        on_invalid: Any = "raise",
-        trace: bool | int = False,
-        heal: bool = False,
-        canonical: bool = False,
-        speculate: Any = "auto",
-        budget: Any = None,
-        **settings: Any,
+        self, prompt: Any, source: Any = None, *, on_invalid: Any = "raise", **arguments: Any
     ) -> Iterator[Part]:
         """Generate one text and yield its parts as they are generated.
 
@@ -604,9 +584,7 @@ class Model:
                 `on_invalid="return"` the last part has a result with that `error`.
             GenerationInterrupted: Ctrl-C during a step; `results` of the error has the text so far.
         """
-        more = (sampling, settings, schema_in_prompt, trace, heal, canonical, speculate, budget)
-        call = self._call(prompt, source, *more)
-        return stream(call, on_invalid)
+        return stream(Call.of(self._ensemble, prompt, source, **arguments), on_invalid)
 
     @overload
     def astream(
@@ -702,9 +680,6 @@ class Model:
         finally:
             prefixes.clear()
 
-    def _call(self, prompt: Any, source: Any, *more: Any) -> Call:
-        return Call(self._ensemble, *split_prompts(prompt), source, *more)
-
 
 def layers_of(leaf: Leaf) -> int:
     """The number of blocks of a leaf's model; refused if it is unknown."""
@@ -748,7 +723,9 @@ def _shares(options: list[str], logs: Sequence[float]) -> dict[str, float]:
     return {o: w / sum(weights) for o, w in zip(options, weights, strict=True)}
 
 
-def _model(given: object) -> Model:
+def as_model(given: object, name: str = "") -> Model:
+    """`given`, if it is a model; `name` is the argument."""
     if isinstance(given, Model):
         return given
-    raise SourceError(f"{given!r} is not a guideway.Model"[:300])
+    where = f"{name}: " if name else ""
+    raise SourceError(f"{where}{given!r:.200} is not a guideway.Model: load one with guideway.load")

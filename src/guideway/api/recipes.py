@@ -17,7 +17,7 @@ from functools import reduce
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias, cast
 
-from guideway.api.model import Model, exited, layers_of
+from guideway.api.model import Model, as_model, exited, layers_of
 from guideway.errors import SourceError, UnsupportedError
 from guideway.logits.expr import Farthest, GediTerm, Leaf, Mask, number
 
@@ -106,7 +106,7 @@ def dexperts(
     """
     if expert is None and anti is None:
         raise SourceError("dexperts needs an expert or an anti-expert: give expert= or anti=")
-    kept = _checked(base)
+    kept = as_model(base)
     if nucleus is not None:
         kept = kept.nucleus(number(nucleus, "nucleus", 1e-9, 1), plausibility)
     return _steered(kept, base, expert, anti, alpha)
@@ -135,7 +135,7 @@ def proxy_tune(
         SourceError: a number is out of range.
         UnsupportedError: the vocabularies are different.
     """
-    return _steered(_checked(base), base, expert, anti, alpha)
+    return _steered(as_model(base), base, expert, anti, alpha)
 
 
 def contrast(
@@ -173,11 +173,11 @@ def contrast(
     styles = {"obrien-2023": 0.5, "li-2022": 1.0}
     if not isinstance(style, str) or style not in styles:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise SourceError(f"style is {style!r}: it must be one of {', '.join(styles)}")
-    head = _checked(expert).plausible(alpha, plausibility)
+    head = as_model(expert).plausible(alpha, plausibility)
     weight = number(styles[style] if beta is None else beta, "beta")
     if style == "li-2022":
-        return head - weight * _checked(amateur).temperature(0.5)
-    return (1 + weight) * head - weight * _checked(amateur)
+        return head - weight * as_model(amateur).temperature(0.5)
+    return (1 + weight) * head - weight * as_model(amateur)
 
 
 def cfg(conditional: Model, unconditional: Model | None = None, gamma: float = 1.5) -> Model:
@@ -200,8 +200,8 @@ def cfg(conditional: Model, unconditional: Model | None = None, gamma: float = 1
     Raises:
         SourceError: a number is out of range.
     """
-    one = _checked(conditional)
-    other = one.unprompted() if unconditional is None else _checked(unconditional)
+    one = as_model(conditional)
+    other = one.unprompted() if unconditional is None else as_model(unconditional)
     weight = number(gamma, "gamma")
     return weight * one + (1 - weight) * other
 
@@ -226,7 +226,7 @@ def context_aware(with_context: Model, without: Model, alpha: float = 0.5) -> Mo
         SourceError: a number is out of range.
     """
     weight = number(alpha, "alpha")
-    return (1 + weight) * _checked(with_context) - weight * _checked(without)
+    return (1 + weight) * as_model(with_context) - weight * as_model(without)
 
 
 def dola(
@@ -253,7 +253,7 @@ def dola(
         SourceError: a block does not exist, or the list is empty.
         UnsupportedError: the model's blocks are not known, or it is an expression.
     """
-    node = _checked(model).node
+    node = as_model(model).node
     if not isinstance(node, Leaf):
         raise UnsupportedError(f"dola takes one model, not {model!r}", feature="dola of several")
     count = layers_of(node)
@@ -297,7 +297,7 @@ def gedi(
         SourceError: a number is out of range.
         UnsupportedError: one of them is an expression.
     """
-    pair = [_checked(each).node for each in (wanted, unwanted)]
+    pair = [as_model(each).node for each in (wanted, unwanted)]
     if not all(isinstance(node, Leaf) for node in pair):
         raise UnsupportedError(
             "gedi takes two single models, not expressions", feature="gedi of expressions"
@@ -347,7 +347,7 @@ def minimum(*models: Model) -> Model:
 def _several(models: Sequence[Model]) -> list[Model]:
     if not models:
         raise SourceError("maximum and minimum need at least one model")
-    return [_checked(model) for model in models]
+    return [as_model(model) for model in models]
 
 
 def _steered(
@@ -371,9 +371,3 @@ def _weighed(given: object) -> Model:
     if isinstance(first, Model) and len(rest) == 1 and isinstance(rest[0], int | float):
         return first * number(rest[0], "a weight")
     return reduce(Model.__add__, map(_weighed, listed))
-
-
-def _checked(given: object) -> Model:
-    if not isinstance(given, Model):
-        raise SourceError(f"{given!r} is not a guideway.Model: load one with guideway.load"[:300])
-    return given

@@ -40,18 +40,14 @@ class RunOptions:
     """How the rows of a call run; other values are a SourceError.
 
     Attributes:
-        retries: retries if a validator refuses a value.
-        on_invalid: treatment of a value that is still refused.
-        on_error: treatment of a row that fails.
         batch_size: prompts that run at once; None for as many as have `AT_ONCE` rows.
-        progress: True for a bar, or a function of the rows done and all rows.
     """
 
-    retries: int = 0
-    on_invalid: Wrong = "raise"
-    on_error: Wrong = "raise"
+    retries: int = 0  # retries if a validator refuses a value
+    on_invalid: Wrong = "raise"  # treatment of a value that is still refused
+    on_error: Wrong = "raise"  # treatment of a row that fails
     batch_size: int | None = None
-    progress: Progress = False
+    progress: Progress = False  # True for a bar, or a function of the rows done and all rows
 
     def __post_init__(self) -> None:
         """Check what was given."""

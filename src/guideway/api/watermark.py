@@ -192,7 +192,6 @@ def _compiled(constraint: object, reader: PromptReader | None) -> CompiledConstr
 def _check_model(
     model: object, prompt: object, scheme: Scheme, tokens: list[int], vocabulary: Vocabulary | None
 ) -> None:
-    """Refuse a model that cannot weigh these tokens."""
     if not isinstance(model, Model):
         raise ModelError(f"model must be a guideway.Model, not {type(model).__name__}")
     if not scheme.colours:
@@ -283,7 +282,6 @@ class _Encoder:
     backend: Backend
 
     def encode(self, text: str, *, add_special_tokens: bool) -> list[int]:
-        """The ids of a text; none where it cannot be encoded."""
         return self.backend.encode(text) or []
 
 
@@ -329,7 +327,6 @@ def _outside(constraint: CompiledConstraint, tokens: Sequence[int], place: int) 
 
 
 def _tokens(given: object, reader: PromptReader | None) -> list[int]:
-    """Tokens of a text, or the given tokens."""
     if isinstance(given, str):
         if reader is None:
             raise SourceError("a text needs tokenizer=: a tokenizer, a model or a vocabulary")
@@ -363,7 +360,6 @@ def _alike(one: Vocabulary, other: Vocabulary) -> bool:
 
 
 def _without_ends(tokens: list[int], vocabulary: Vocabulary) -> list[int]:
-    """The tokens before the end ids at their end."""
     count = len(tokens)
     while count and tokens[count - 1] in vocabulary.eos_ids:
         count -= 1
@@ -469,7 +465,6 @@ class Watermark:
 
     @property
     def settings(self) -> Scheme:
-        """The settings for the generation loop."""
         own = {"gamma": self.gamma, "delta": self.delta, "depth": self.depth}
         known = {name: value for name, value in own.items() if value is not None}
         return Scheme(

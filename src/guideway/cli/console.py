@@ -11,7 +11,6 @@ from guideway.cli.sources import read_file
 
 
 def print_line(text: str) -> None:
-    """Print a line of the result on standard output."""
     typer.echo(text)
 
 
@@ -30,7 +29,6 @@ def print_json(value: object) -> None:
 
 
 def warn(message: str) -> None:
-    """Print a line on standard error."""
     typer.echo(message, err=True)
 
 

@@ -4,11 +4,11 @@ First each keyword with its JSON pointer and how it is enforced, then the syntax
 expression, the automaton, the first mask, and the states along a text.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -18,7 +18,6 @@ from guideway.cli.options import Resources
 from guideway.cli.sources import FORMS, read_file, read_source
 
 if TYPE_CHECKING:
-    from guideway.api.linting.enforcement import Enforced
     from guideway.constraint.compiled import CompiledConstraint
     from guideway.language.derivative import Derivatives
     from guideway.language.nodes import Expr
@@ -30,60 +29,6 @@ TOKENS_SHOWN: Final = 12
 STEPS_AT_MOST: Final = 500  # of a text
 LINES_AT_MOST: Final = 500
 PLACES_AT_MOST: Final = 48  # characters of the column of places
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Step:
-    """A state along a text.
-
-    Attributes:
-        state: a line for each configuration of the state.
-        allowed: number of tokens that may come next.
-        token: spelling of the token that is taken; None at the end, or if the rest is rejected.
-    """
-
-    state: list[str]
-    allowed: int
-    token: str | None
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """The values of all stages for a source; lists have at most `LINES_AT_MOST` lines.
-
-    Attributes:
-        enforced: each part of the source and how it is enforced.
-        tree: lines of the syntax tree.
-        core: lines of the core expression.
-        states: number of states of the byte automaton, at most `STATES_AT_MOST`.
-        arcs: number of transitions between them.
-        complete: True if these are all states.
-        width: number of ids in the vocabulary.
-        first_mask: ids that may come first.
-        first_tokens: spellings of some of them.
-        example: a shortest text.
-        shortest_bytes: length of the example.
-        shortest_tokens: the fewest tokens of a text.
-        steps: the states along the given text or the example, `STEPS_AT_MOST` at most.
-        rejected: the rest of the given text that is not allowed, or None.
-    """
-
-    enforced: "list[Enforced]"
-    tree: list[str]
-    core: list[str]
-    states: int
-    arcs: int
-    complete: bool
-    width: int
-    first_mask: list[int]
-    first_tokens: list[str]
-    example: str
-    shortest_bytes: int
-    shortest_tokens: int
-    steps: list[Step]
-    rejected: str | None
 
 
 def explain(
@@ -113,9 +58,7 @@ def explain(
     vocabulary = read_vocabulary(tokenizer, model)
     explained = explain_source(read_source(source, resources), vocabulary, text)
     if as_json:
-        from dataclasses import asdict
-
-        print_json(asdict(explained))
+        print_json(explained)
         return
     for line in sections(explained, lines):
         print_line(line)
@@ -135,8 +78,13 @@ def read_vocabulary(tokenizer: Path | None, model: str | None) -> "Vocabulary":
 
 def explain_source(
     written: object, vocabulary: "Vocabulary", text: str | None = None
-) -> Explanation:
-    """Run every stage on a source and keep its value; `text` is walked, or a shortest text."""
+) -> dict[str, Any]:
+    """Run every stage on a source, and return the object that `--json` prints.
+
+    Lists have at most `LINES_AT_MOST` lines; the byte automaton is explored up to `STATES_AT_MOST`
+    states (`complete`: these are all). `steps` are along `text`, or along a shortest text, and
+    `rejected` is the rest of it that is not allowed.
+    """
     from guideway.api.linting.enforcement import enforcement
     from guideway.api.prompts import plain
     from guideway.automaton.token_tries import unpack
@@ -158,36 +106,37 @@ def explain_source(
     states, arcs, complete = count_states(machine, expr)
     example = constraint.example()
     steps, rejected = walk(constraint, (example if text is None else text).encode())
-    return Explanation(
-        enforced=list(islice(enforcement(read), LINES_AT_MOST)),
-        tree=list(islice(syntax_lines(read), LINES_AT_MOST)),
-        core=list(islice(draw(expr), LINES_AT_MOST)),
-        states=states,
-        arcs=arcs,
-        complete=complete,
-        width=vocabulary.width,
-        first_mask=allowed,
-        first_tokens=list(islice(_spellings(allowed, vocabulary), TOKENS_SHOWN)),
-        example=example,
-        shortest_bytes=len(example.encode()),
-        shortest_tokens=constraint.distance(start),
-        steps=steps,
-        rejected=rejected,
-    )
+    return {
+        "enforced": [asdict(each) for each in islice(enforcement(read), LINES_AT_MOST)],
+        "tree": list(islice(syntax_lines(read), LINES_AT_MOST)),
+        "core": list(islice(draw(expr), LINES_AT_MOST)),
+        "states": states,
+        "arcs": arcs,
+        "complete": complete,
+        "width": vocabulary.width,
+        "first_mask": allowed,
+        "first_tokens": list(islice(_spellings(allowed, vocabulary), TOKENS_SHOWN)),
+        "example": example,
+        "shortest_bytes": len(example.encode()),
+        "shortest_tokens": constraint.distance(start),
+        "steps": steps,
+        "rejected": rejected,
+    }
 
 
-def walk(constraint: "CompiledConstraint", text: bytes) -> tuple[list[Step], str | None]:
+def walk(constraint: "CompiledConstraint", text: bytes) -> tuple[list[dict[str, Any]], str | None]:
     """The states along a text, and the part that is rejected; each token is the longest allowed."""
     from guideway.automaton.outline import outline
     from guideway.automaton.token_tries import unpack
 
-    tokens, steps, state = constraint.vocabulary.tokens, list[Step](), constraint.start()
+    tokens, steps = constraint.vocabulary.tokens, list[dict[str, Any]]()
+    state = constraint.start()
     while len(steps) < STEPS_AT_MOST:
         allowed: list[int] = unpack(constraint.mask(state)).tolist()
         spelled = {tokens[token] or b"": token for token in allowed if token < len(tokens)}
         found = max((one for one in spelled if one and text.startswith(one)), key=len, default=None)
         shown = None if found is None else found.decode(errors="backslashreplace")
-        steps.append(Step(list(outline(state)), len(allowed), shown))
+        steps.append({"state": list(outline(state)), "allowed": len(allowed), "token": shown})
         if found is None:
             break
         state, text = constraint.advance(state, spelled[found]), text[len(found) :]
@@ -236,21 +185,15 @@ def count_states(machine: "Derivatives", start: "Expr") -> tuple[int, int, bool]
     return len(seen), arcs, True
 
 
-def sections(explained: Explanation, lines: int) -> Iterator[str]:
+def sections(explained: Mapping[str, Any], lines: int) -> Iterator[str]:
     """The lines of the report, with `lines` of each tree at most."""
-    some = "" if explained.complete else "more than "
-    rest = len(explained.first_mask) - len(explained.first_tokens)
-    tokens = " ".join(explained.first_tokens) + (f" and {rest} more" if rest else "")
-    facts: dict[str, Any] = {
-        "automaton": f"{some}{explained.states} states, {some}{explained.arcs} arcs, over bytes",
-        "first mask": f"{len(explained.first_mask)} of {explained.width} tokens: {tokens}",
-        "example": repr(explained.example),
-        "shortest": f"{explained.shortest_bytes} bytes, {explained.shortest_tokens} tokens",
-    }
-    lists = {
-        "enforced": list(enforced_lines(explained.enforced)),
-        "tree": explained.tree,
-        "core expression": explained.core,
+    some = "" if explained["complete"] else "more than "
+    allowed, shown = len(explained["first_mask"]), explained["first_tokens"]
+    tokens = " ".join(shown) + (f" and {allowed - len(shown)} more" if allowed > len(shown) else "")
+    lists: dict[str, list[str]] = {
+        "enforced": list(enforced_lines(explained["enforced"])),
+        "tree": explained["tree"],
+        "core expression": explained["core"],
     }
     for title, drawn in lists.items():
         if drawn:
@@ -259,30 +202,29 @@ def sections(explained: Explanation, lines: int) -> Iterator[str]:
         if len(drawn) > lines:
             more = "" if len(drawn) < LINES_AT_MOST else " at least"
             yield f"  …{more} {len(drawn) - lines} more lines (--lines {len(drawn)} shows them)"
-    for title, fact in facts.items():
-        yield f"{title:<12}{fact}"
-    yield from walk_lines(explained, lines)
-
-
-def walk_lines(explained: Explanation, lines: int) -> Iterator[str]:
-    """The states along the text, and where it is rejected."""
+    states, arcs = explained["states"], explained["arcs"]
+    yield f"automaton   {some}{states} states, {some}{arcs} arcs, over bytes"
+    yield f"first mask  {allowed} of {explained['width']} tokens: {tokens}"
+    yield f"example     {explained['example']!r}"
+    size, fewest = explained["shortest_bytes"], explained["shortest_tokens"]
+    yield f"shortest    {size} bytes, {fewest} tokens"
     yield "states"
-    for step in explained.steps[:lines]:
-        taken = "no more text" if step.token is None else f"takes {step.token!r}"
-        if step.token is None and explained.rejected is not None:
-            taken = f"rejects {explained.rejected!r}"
-        yield f"  {step.allowed} allowed, {taken}"
-        yield from (f"    {line}" for line in step.state)
-    if len(explained.steps) > lines:
-        yield f"  … {len(explained.steps) - lines} more states"
+    for step in explained["steps"][:lines]:
+        taken = "no more text" if step["token"] is None else f"takes {step['token']!r}"
+        if step["token"] is None and explained["rejected"] is not None:
+            taken = f"rejects {explained['rejected']!r}"
+        yield f"  {step['allowed']} allowed, {taken}"
+        yield from (f"    {line}" for line in step["state"])
+    if len(explained["steps"]) > lines:
+        yield f"  … {len(explained['steps']) - lines} more states"
 
 
-def enforced_lines(enforced: "list[Enforced]") -> Iterator[str]:
+def enforced_lines(enforced: Sequence[Mapping[str, str]]) -> Iterator[str]:
     """A line for each part: its place, its standing, and how it is enforced."""
-    widest = min(max((len(one.place) for one in enforced), default=0), PLACES_AT_MOST)
+    widest = min(max((len(one["place"]) for one in enforced), default=0), PLACES_AT_MOST)
     for one in enforced:
-        named = "" if one.place.endswith(one.part) else f"{one.part}: "
-        yield f"{one.place:<{widest}}  {one.standing:<10}  {named}{one.how}"
+        named = "" if one["place"].endswith(one["part"]) else f"{one['part']}: "
+        yield f"{one['place']:<{widest}}  {one['standing']:<10}  {named}{one['how']}"
 
 
 def _spellings(ids: list[int], vocabulary: "Vocabulary") -> Iterator[str]:

@@ -63,7 +63,6 @@ class Strategy(NamedTuple):
 
 
 def graphed(work: Work, device: torch.device) -> Work:
-    """A CUDA graph of `work`."""
     beside: Any = torch.cuda.Stream(device)
     current = torch.cuda.current_stream(device)
     beside.wait_stream(current)
@@ -121,14 +120,12 @@ def chart(constraint: CompiledConstraint, lead: bytes) -> Tables | None:
 
 @lru_cache(16)
 def free(vocabulary: Vocabulary) -> Tables:
-    """The tables of free text."""
     row = (text_row(vocabulary) | end_row(vocabulary))[None]
     once, all_ = np.zeros((1, 1), np.int32), np.zeros(vocabulary.width, np.uint16)
     return Tables(all_, once, row, np.ones(1, np.bool_), 0)
 
 
 def bucket(count: int) -> int:
-    """The least power of two that is not less."""
     return 1 << (count - 1).bit_length()
 
 
@@ -179,7 +176,6 @@ class Charts:
         self.state.copy_(send(states, self.state.device))
 
     def follow(self, tokens: Int[Tensor, "batch"]) -> None:
-        """The rows go on by these tokens."""
         entry = self._base[self.state] + self._classes[self._owner, tokens]
         self.state.copy_(self._following[entry])
 
@@ -229,7 +225,6 @@ class Board:
             into.copy_(given)
 
     def move(self, charts: list[Tables], rows: list[Sequence]) -> None:
-        """Go to where the rows are."""
         self._charts.move(charts, [row.tokens for row in rows])
         self._steps.copy_(send([len(row.tokens) for row in rows], self._steps.device))
         self._place.zero_()
@@ -270,7 +265,6 @@ class Frame:
     def __init__(
         self, ensemble: Ensemble, cache: EnsembleCache, rows: int, length: int, board: Board | None
     ) -> None:
-        """Memory of the types that a cache has."""
         self._ensemble, self.board, self.steps, self.fused = ensemble, board, 0, False
         self.tokens = torch.zeros(rows, dtype=torch.int64, device=ensemble.device)
         self.memories = tuple(
@@ -290,7 +284,6 @@ class Frame:
         self.launch: Any = None
 
     def capture(self, how: Strategy, *, fuse: bool) -> None:
-        """Make the launch."""
         self.fused = fuse
         draw = how.fuse(self._draw) if fuse else self._draw
 
@@ -518,7 +511,6 @@ def captured(ensemble: Ensemble, batch: Batch) -> Captured | None:
 
 
 def captures(ensemble: Ensemble) -> bool:
-    """Return True if steps of this expression can be captured on its device."""
     able = ensemble.frames is not None and not ensemble.summed and ensemble.is_static
     return able and strategy(ensemble.device) is not None
 

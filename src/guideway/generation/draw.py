@@ -94,19 +94,13 @@ NAMED: Final = 5  # bad words in a message
 @final
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The settings of the rows of a batch, as tensors.
-
-    Attributes:
-        streams: noise key of each row.
-        random: rows that draw at random; others take the most probable token.
-        held: True if any row has a constraint.
-    """
+    """The settings of the rows of a batch, as tensors."""
 
     penalties: Penalties
     warps: Warps
-    streams: Int[Tensor, "batch"]
-    random: tuple[bool, ...]
-    held: bool
+    streams: Int[Tensor, "batch"]  # noise key of each row
+    random: tuple[bool, ...]  # rows that draw at random; others take the most probable token
+    held: bool  # True if any row has a constraint
 
     @property
     def kind(self) -> Hashable | None:
@@ -129,7 +123,6 @@ class Plan:
     def of(
         cls, requests: Sequence[Request], histories: Sequence[History], device: torch.device
     ) -> "Plan":
-        """The plan of these rows."""
         settings = [request.sampling for request in requests]
         samples = [(request.sampling.seed or 0, request.sample) for request in requests]
         exempt = _never_left_out(histories[0].rules.vocabulary) if histories else ()
@@ -162,7 +155,6 @@ class Drawn:
     errors: dict[int, GuidewayError]
 
     def choice(self, row: int) -> tuple[int, float, float, float | None]:
-        """Token, log-probability, log of the allowed mass and surprise of one row."""
         return self.tokens[row], self.logprobs[row], self.log_allowed[row], self.surprises[row]
 
 

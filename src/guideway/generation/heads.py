@@ -148,7 +148,6 @@ class HeadsDraft:
     seconds = 0.0  # little beside a forward
 
     def __init__(self, heads: Heads) -> None:
-        """A drafter for the rows of one call."""
         self._heads, self._tokens = heads, cast("NDArray[np.int64]", heads.tokens.cpu().numpy())
         self._states: Mapping[int, Tensor] = {}
 

@@ -50,7 +50,6 @@ class Shared:
     """The rows of all calls on an expression."""
 
     def __init__(self) -> None:
-        """No calls yet."""
         self._changed = threading.Condition()
         self._batches, self._calls, self._left = Batches(), list[_Call](), list[Sequence]()
         self._numbers = count()
@@ -83,7 +82,6 @@ class Shared:
                 self._changed.notify_all()
 
     def _next(self, call: _Call) -> list[Event]:
-        """The events of a call since it asked last; none if it has to run the next step."""
         check_stop()
         with self._changed:
             while self._led and not (call.events or call.error):
@@ -137,7 +135,6 @@ _shared: Final = WeakKeyDictionary[Ensemble, Shared]()
 
 
 def shared(ensemble: Ensemble) -> Shared:
-    """The rows of all calls on an expression."""
     return _shared.setdefault(ensemble, Shared())
 
 
@@ -214,11 +211,3 @@ class Decoding:
         """Result of each request, complete or not."""
         memory = peak_memory(self._ensemble.device)
         return [row.completion(memory) for row in self._rows]
-
-
-def generate(model: LanguageModel[Any] | Ensemble, requests: Requests[Request]) -> list[Completion]:
-    """Run a batch to its end."""
-    decoding = Decoding(model, requests)
-    for _ in decoding:
-        pass
-    return decoding.completions

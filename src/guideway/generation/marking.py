@@ -57,32 +57,21 @@ def check_markable(scheme: Scheme | None, requests: Rows[Request]) -> None:
 @final
 @dataclass(frozen=True, slots=True)
 class Marking:
-    """The watermark of a batch at one step.
-
-    Attributes:
-        contexts: last tokens of each row.
-        marked: rows that are marked in this step.
-        sets: allowed tokens of the rows with a constraint.
-        places: hash of each of these sets (`positions.place`).
-        held: indices of these rows.
-        ends: end ids.
-        width: width of the vocabulary.
-    """
+    """The watermark of a batch at one step."""
 
     scheme: Scheme
-    contexts: Int[Tensor, "batch context"]
-    marked: Bool[Tensor, "batch"]
-    sets: Bool[Tensor, "held vocabulary"]
-    places: Int[Tensor, "held"]
-    held: Int[Tensor, "held"]
-    ends: Int[Tensor, "ends"]
-    width: int
+    contexts: Int[Tensor, "batch context"]  # last tokens of each row
+    marked: Bool[Tensor, "batch"]  # rows that are marked in this step
+    sets: Bool[Tensor, "held vocabulary"]  # allowed tokens of the rows with a constraint
+    places: Int[Tensor, "held"]  # hash of each of these sets (`positions.place`)
+    held: Int[Tensor, "held"]  # indices of these rows
+    ends: Int[Tensor, "ends"]  # end ids
+    width: int  # width of the vocabulary
 
     @classmethod
     def of(
         cls, scheme: Scheme, rows: Rows[Sequence], vocabulary: Vocabulary, device: torch.device
     ) -> "Marking":
-        """The marking of the next token of these rows."""
         size, width = scheme.context, vocabulary.width
         found = [row.choices() if scheme.within else None for row in rows]
         texts = [

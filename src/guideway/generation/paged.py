@@ -45,7 +45,6 @@ class PagedRows:
     """A scheduler over `Pages`, for `readable` rows of ensembles of their models."""
 
     def __init__(self, pages: Pages) -> None:
-        """No rows yet."""
         self._pages = pages
         self._rows: dict[int, tuple[Sequence, Ensemble, Speculation | None]] = {}
         self._joining = list[Sequence]()
@@ -55,12 +54,10 @@ class PagedRows:
     def add(
         self, row: Sequence, ensemble: Ensemble, speculation: Speculation | None = None
     ) -> None:
-        """Let a row join when its mask is there."""
         self._rows[row.number] = row, ensemble, speculation
         self._joining.append(row)
 
     def remove(self, row: Sequence) -> None:
-        """Forget a row."""
         del self._rows[row.number]
         if row in self._joining:
             self._joining.remove(row)
@@ -68,7 +65,6 @@ class PagedRows:
             self._pages.remove(row.number)
 
     def step(self) -> list[Event]:
-        """Run the models once."""
         events, held, began = list[Event](), self._held(), 0.0
 
         def draft(texts: Texts[int]) -> list[Draft]:

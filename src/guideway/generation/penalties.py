@@ -16,16 +16,16 @@ from torch import Tensor
 
 from guideway.logits.penalties import (
     TokenValues,
-    added,
     banned,
     banned_if_others,
+    biased,
     counted,
     flat,
     repetition,
 )
 from guideway.logits.transfer import send
 from guideway.logits.warp import Watch
-from guideway.sampling.history import NONE, Group, History, Ids, Rules
+from guideway.sampling.history import NONE, History, Ids, Rules
 
 LARGEST: Final = 1e30
 
@@ -42,7 +42,6 @@ class Penalties:
 
     @classmethod
     def of(cls, rules: Sequence[Rules], device: torch.device) -> "Penalties":
-        """The stages that these rows need."""
         settings = [each.sampling for each in rules]
         stages = list[tuple[str, Stage]]()
         if any(each.logit_bias for each in settings):
@@ -111,7 +110,7 @@ def _counted(presence: Tensor, frequency: Tensor) -> Stage:
 def _dry(row: Tensor, histories: Histories) -> Tensor:
     ids, penalties = zip(*(history.dry() for history in histories), strict=True)
     marks = TokenValues.of(ids, [-each for each in penalties], row.device)
-    return row if marks is None else added(row, marks)
+    return biased(row, None, marks)
 
 
 def _ngrams(row: Tensor, histories: Histories) -> Tensor:
@@ -141,28 +140,24 @@ def _words(rules: Sequence[Rules], device: torch.device) -> Stage:
 
 
 def _bias(rules: Sequence[Rules], device: torch.device) -> Stage:
-    fixed = _marks([_sums(each.bias.always) for each in rules], device)
+    fixed = None
+    if any(each.bias.always for each in rules):
+        whole = np.zeros((len(rules), rules[0].vocabulary.width), np.float32)
+        for row, each in zip(whole, rules, strict=True):
+            for ids, value in each.bias.always:
+                row[ids] += np.float32(value)
+        fixed = send(whole, device)
 
     def stage(row: Tensor, histories: Histories) -> Tensor:
-        moving = _marks([history.biases() for history in histories], row.device)
-        return row if fixed is None and moving is None else added(row, fixed, moving)
+        each = [history.biases() for history in histories]
+        ids = [np.concatenate([NONE, *(ids for ids, _ in groups)]) for groups in each]
+        values = [
+            np.concatenate([np.zeros(0), *(np.full(len(ids), value) for ids, value in groups)])
+            for groups in each
+        ]
+        return biased(row, fixed, TokenValues.of(ids, values, row.device))
 
     return stage
-
-
-def _sums(groups: Iterable[Group]) -> dict[int, float]:
-    sums = dict[int, np.float32]()
-    for ids, value in groups:
-        for token in ids.tolist():
-            sums[token] = sums.get(token, np.float32(0)) + np.float32(value)
-    return {token: float(value) for token, value in sums.items()}
-
-
-def _marks(rows: Sequence[dict[int, float]], device: torch.device) -> TokenValues | None:
-    if not any(rows):
-        return None
-    ids = [np.fromiter(row, np.int64, len(row)) for row in rows]
-    return TokenValues.of(ids, [np.fromiter(row.values(), float, len(row)) for row in rows], device)
 
 
 def _padded(rows: Sequence[Ids], device: torch.device) -> Int[Tensor, "batch longest"]:

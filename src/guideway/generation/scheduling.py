@@ -35,7 +35,6 @@ class Ahead:
     """Rows that are prepared for their next step, and those that are late."""
 
     def __init__(self) -> None:
-        """No late rows."""
         self._pool = ThreadPoolExecutor(THREADS, "guideway-mask")
         self._late = set[Sequence]()
         self._working = set[Future[None]]()
@@ -85,12 +84,9 @@ class Scheduler(Protocol):
     - An error of a row is kept in the row; `step` raises only if no row can go on.
     - A removed row has no more events. Rows are added and removed between steps only.
     - A row whose mask takes long misses steps; rows of other constraints do not wait for it.
-
-    Attributes:
-        forwards: how often the models ran.
     """
 
-    forwards: int
+    forwards: int  # how often the models ran
 
     def add(
         self, row: Sequence, ensemble: Ensemble, speculation: Speculation | None = None
@@ -132,7 +128,6 @@ class Batches:
     """
 
     def __init__(self) -> None:
-        """No rows yet."""
         self._joining: dict[tuple[Ensemble, Speculation | None], list[Sequence]] = {}
         self._running, self._held = list[tuple[Ensemble, Batch]](), list[tuple[Ensemble, Batch]]()
         self._read = WeakKeyDictionary[Sequence, int]()  # tokens of prompts, of rows that join
@@ -142,11 +137,9 @@ class Batches:
     def add(
         self, row: Sequence, ensemble: Ensemble, speculation: Speculation | None = None
     ) -> None:
-        """Let a row join at the next step."""
         self._joining.setdefault((ensemble, speculation), []).append(row)
 
     def remove(self, row: Sequence) -> None:
-        """Forget a row."""
         for key, rows in [*self._joining.items()]:
             rows[:] = [each for each in rows if each is not row]
             if not rows:
@@ -214,7 +207,6 @@ class Batches:
     def _without(
         self, batches: list[tuple[Ensemble, Batch]], row: Sequence
     ) -> list[tuple[Ensemble, Batch]]:
-        """The batches without a row."""
         places = [[n for n, own in enumerate(each.rows) if own is not row] for _, each in batches]
         pairs = zip(batches, places, strict=True)
         return [(whole, rest(whole, batch, kept)) for (whole, batch), kept in pairs if kept]

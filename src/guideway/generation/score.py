@@ -191,22 +191,17 @@ class _Scoring:
     """An expression evaluated at positions of texts.
 
     Attributes:
-        node: the part evaluated at every token.
         following: tokens that may follow each prefix of a continuation.
-        asked: the prompt as a text.
-        joint: bytes before each text.
-        nested: True if classifiers guide at every token.
     """
 
     ensemble: Ensemble
-    node: Node
+    node: Node  # the part evaluated at every token
     following: Mapping[tuple[int, ...], frozenset[int]]
-    asked: str
-    joint: bytes
-    nested: bool
+    asked: str  # the prompt as a text
+    joint: bytes  # bytes before each text
+    nested: bool  # True if classifiers guide at every token
 
     def context(self, text: tuple[int, ...]) -> TextContext:
-        """A text as classifiers read it."""
         return TextContext.of(text, self.ensemble.vocabulary, self.asked, self.joint)
 
     @torch.inference_mode()

@@ -138,7 +138,6 @@ def _room(ensemble: Ensemble, rows: abc.Sequence[Sequence]) -> int:
 
 
 def rest(ensemble: Ensemble, batch: Batch, kept: list[int]) -> Batch:
-    """The batch of some rows of a batch."""
     if not kept:
         return replace(batch, rows=(), cache=None, logits=None)
     if len(kept) == len(batch.rows):
@@ -304,7 +303,6 @@ def _note(
 
 
 def plan_of(rows: abc.Sequence[Sequence], device: torch.device) -> Plan:
-    """The settings of these rows."""
     return Plan.of([row.request for row in rows], [row.history for row in rows], device)
 
 

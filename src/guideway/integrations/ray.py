@@ -22,7 +22,7 @@ from pydantic_core import to_jsonable_python
 from guideway.api.engine import Engine
 from guideway.api.jobs import Call
 from guideway.api.load import load
-from guideway.api.model import Model
+from guideway.api.model import Model, as_model
 from guideway.api.prompts import Prompt
 from guideway.api.result import Result
 from guideway.errors import GuidewayError, ModelError, SourceError
@@ -92,12 +92,8 @@ class Extract:
                 is wrong, which would fail each row.
             ModelError: the model cannot be loaded.
         """
-        built: Any = load(model) if isinstance(model, str) else model()
-        if not isinstance(built, Model):
-            raise SourceError(
-                f"the function `model` returned {built!r}, not a guideway.Model"[:300]
-            )
-        Call(Ensemble(built.whole), ["a"], False, source, None, settings).only_job("Extract")
+        built = load(model) if isinstance(model, str) else as_model(model(), "what model() returns")
+        Call.of(Ensemble(built.whole), "a", source, **settings).only_job("Extract")
         self._prompt, self._source = prompt, cast("Any", source)
         self._names = {name: output + name for name in COLUMNS}
         self._more: dict[str, Any] = {

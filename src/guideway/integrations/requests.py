@@ -113,7 +113,6 @@ class Compiler:
         return compile_source(read_request(request), self.vocabulary(ends), self._budget)
 
     def run(self, work: Callable[..., Made], *given: object) -> "Future[Made]":
-        """Do something in the pool."""
         return self._pool.submit(work, *given)
 
 

@@ -197,7 +197,6 @@ class LogitsProcessor(logits_process.LogitsProcessor):
                 allowed[row, short] = False
 
     def _unpacked(self, asked: Sequence[Asked], scores: Tensor) -> Tensor:
-        """The allowed next tokens, bool[rows, vocabulary]."""
         width = self._texts.vocabulary.width
         anything = np.full(words(width), 0xFFFFFFFF, np.uint32)
         rows: list[Row] = [each if isinstance(each, np.ndarray) else anything for each in asked]
@@ -241,7 +240,6 @@ def prefix_allowed_tokens_fn(
 
 
 def _allowed(texts: Texts, batch_id: int, input_ids: Tensor) -> list[int]:
-    """Return the allowed next tokens of a row."""
     call = texts.call()
     asked = running_row()
     row = batch_id * call.beams if asked is None else asked

@@ -134,11 +134,9 @@ class _Choice(ContinuousBatchingLogitsProcessor):
         self._due = list[Any]()
 
     def fill_defaults(self, int32_tensor: Int[Tensor, "one"]) -> None:
-        """Nothing is needed on the device."""
         int32_tensor.zero_()
 
     def prepare_tensor_args(self, requests_with_new_token: list[Any]) -> Int[Tensor, "requests"]:
-        """Note whose tokens are due."""
         self._due = [each.state for each in requests_with_new_token]
         return torch.zeros(len(self._due), dtype=torch.int32)
 

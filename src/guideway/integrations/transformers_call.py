@@ -229,58 +229,37 @@ class Call:
     """Known facts about a call.
 
     Attributes:
-        start: tokens of each row before the text: the prompt with its padding.
-        rows: number of rows, all copies of all prompts.
-        given: number of prompts; the rows of one prompt are neighbours.
-        end: length, prompt included, at which a row is cut off.
-        ended: True if an end id has to follow at `end`.
-        least: length, prompt included, before which no end id comes.
-        ends: ids at which a row stops; None if it does not.
-        banned: ids that never come.
-        first: the id that transformers forces before the text, or None.
-        last: ids that transformers forces where a row is cut off.
-        beams: beams of a prompt.
-        drafted: True if something else than the model drafts tokens ahead.
-        settled: number of tokens of a row that cannot be taken back; None for all.
-        unfinished: for each row True if it continues; None if unknown.
-        wanted: beams of a prompt that are returned; 1 without beams.
-        sampled: True if tokens are drawn at random.
-        done: finished beams of each prompt; None if unknown.
         scored: for each row False if it only fills up; None if unknown.
-        prompt: tokens of the prompts, [rows, start]; None if unknown.
-        attention: mask of the prompts' padding; None without padding.
-        model: the generating model; None if unknown.
         whole: True if the model reads the prompt's tokens only: no embeddings, no earlier cache.
         values: variables of the running `generate`.
     """
 
-    start: int
-    rows: int
-    given: int
-    end: int | None = None
-    ended: bool = False
-    least: int = 0
-    ends: frozenset[int] | None = None
-    banned: frozenset[int] = frozenset()
-    first: int | None = None
-    last: frozenset[int] = frozenset()
-    beams: int = 1
-    drafted: bool = False
-    settled: int | None = None
-    unfinished: tuple[bool, ...] | None = None
-    wanted: int = 1
-    sampled: bool = False
-    done: tuple[int, ...] | None = None
+    start: int  # tokens of each row before the text: the prompt with its padding
+    rows: int  # number of rows, all copies of all prompts
+    given: int  # number of prompts; the rows of one prompt are neighbours
+    end: int | None = None  # length, prompt included, at which a row is cut off
+    ended: bool = False  # True if an end id has to follow at `end`
+    least: int = 0  # length, prompt included, before which no end id comes
+    ends: frozenset[int] | None = None  # ids at which a row stops; None if it does not
+    banned: frozenset[int] = frozenset()  # ids that never come
+    first: int | None = None  # the id that transformers forces before the text, or None
+    last: frozenset[int] = frozenset()  # ids that transformers forces where a row is cut off
+    beams: int = 1  # beams of a prompt
+    drafted: bool = False  # True if something else than the model drafts tokens ahead
+    settled: int | None = None  # number of tokens of a row that cannot be taken back; None for all
+    unfinished: tuple[bool, ...] | None = None  # for each row True if it continues; None if unknown
+    wanted: int = 1  # beams of a prompt that are returned; 1 without beams
+    sampled: bool = False  # True if tokens are drawn at random
+    done: tuple[int, ...] | None = None  # finished beams of each prompt; None if unknown
     scored: tuple[bool, ...] | None = None
-    prompt: Tensor | None = None
-    attention: Tensor | None = None
-    model: Any = None
+    prompt: Tensor | None = None  # tokens of the prompts, [rows, start]; None if unknown
+    attention: Tensor | None = None  # mask of the prompts' padding; None without padding
+    model: Any = None  # the generating model; None if unknown
     whole: bool = False
     values: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     @property
     def copies(self) -> int:
-        """The number of rows of each prompt."""
         return self.rows // self.given
 
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from guideway.api.jobs import read_prompts
-from guideway.api.model import Model
+from guideway.api.model import Model, as_model
 from guideway.api.prompts import Prompt, split_prompts
 from guideway.errors import ModelError, SourceError, UnsupportedError
 from guideway.generation.ensemble.ensemble import Ensemble, EnsembleCache, Logits, Prompts, reading
@@ -37,17 +37,11 @@ Tokens = NDArray[np.int64]
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class _Read:
-    """The rows that the other leaves have read.
+    """The rows that the other leaves have read."""
 
-    Attributes:
-        keys: each row's padding and tokens.
-        cache: the models' caches of these rows.
-        logits: logits of each leaf after them.
-    """
-
-    keys: list[bytes]
-    cache: EnsembleCache
-    logits: Logits
+    keys: list[bytes]  # each row's padding and tokens
+    cache: EnsembleCache  # the models' caches of these rows
+    logits: Logits  # logits of each leaf after them
 
 
 @final
@@ -56,8 +50,7 @@ class Guidance:
 
     def __init__(self, model: Model, prompts: Any = None) -> None:
         """Check the arguments; `prompts` are texts or messages, one for each row of a batch."""
-        if not isinstance(model, Model):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise SourceError(f"guidance must be a guideway.Model, got {type(model).__name__}")
+        as_model(model, "guidance")
         self._ensemble = Ensemble(model.node)
         self._prompts = None if prompts is None else split_prompts(prompts)[0]
         self.vocabulary: Vocabulary = self._ensemble.vocabulary
@@ -96,7 +89,6 @@ class Guidance:
         return values.to(scores.device)
 
     def _leaf(self, call: Call) -> Leaf:
-        """The leaf whose logits are the scores."""
         if call.model is None or call.prompt is None:
             raise UnsupportedError(
                 "guidance needs the prompts, and only a running generate of transformers has them",
@@ -222,7 +214,6 @@ class Guidance:
         return self._prompts[place]
 
     def _texts(self, call: Call, tokens: Tokens) -> list[TextContext]:
-        """The texts as classifiers read them."""
         if self._asks and self._prompts is None:
             raise UnsupportedError(
                 "a classifier reads the prompt as text: give it as prompts=[…]",

@@ -48,7 +48,6 @@ class Texts:
         prompt_length: int | None,
         max_new_tokens: int | None,
     ) -> None:
-        """Compile the sources."""
         if not isinstance(joint, bytes):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise SourceError(f"joint must be bytes, got {joint!r}")
         self._start = _count(prompt_length, "prompt_length", 0)
@@ -102,7 +101,6 @@ class Texts:
 
     @property
     def constrained(self) -> bool:
-        """Return True if any row has a constraint."""
         return any(self._each)
 
     def asked(self, call: Call, row: int, tokens: NDArray[np.int64]) -> Asked:

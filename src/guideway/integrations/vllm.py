@@ -81,7 +81,6 @@ def _bytes() -> Vocabulary:
 
 
 def compiler_of(model_config: Any, budget: Budget | None = None) -> Compiler:
-    """The compiler for a model of vLLM."""
     tokenizer = library("vllm.tokenizers", NAME).cached_tokenizer_from_config(model_config)
     width = model_config.get_vocab_size()
     return Compiler(Vocabulary.from_transformers(tokenizer), width, budget)
@@ -335,7 +334,6 @@ class StructuredOutputs:
     """Compiles the structured outputs of requests, as vLLM's `StructuredOutputBackend`."""
 
     def __init__(self, vllm_config: Any, tokenizer: Any, vocab_size: int) -> None:
-        """Read the vocabulary of a fast tokenizer of transformers."""
         self.vllm_config, self.tokenizer, self.vocab_size = vllm_config, tokenizer, vocab_size
         self._compiler = _compiler(tokenizer, vocab_size)
 

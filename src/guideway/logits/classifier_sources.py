@@ -337,7 +337,6 @@ class Function:
         self._function, self._gives, self._name = function, gives, name
 
     def log_probs(self, texts: Sequence[str]) -> Float[Tensor, "texts"]:
-        """Call the function and return log-probabilities."""
         given = numbers(self._function(list(texts)), texts, self._name)
         return _logs(given, texts, self._name) if self._gives == "probabilities" else given
 

@@ -133,7 +133,6 @@ class _Evaluation:
     root: Node
 
     def value(self, node: Node) -> Rows:
-        """The rows of a node."""
         match node:
             case Leaf():
                 rows = self.read[node]

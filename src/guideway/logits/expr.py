@@ -105,20 +105,13 @@ class GediTerm(WeightedTerm):
     """Two models as a classifier: adds alpha · log P(wanted | text so far, token).
 
     P is Bayes' rule with equal priors (Krause et al. 2021, "GeDi", arXiv 2009.06367).
-
-    Attributes:
-        wanted: model of texts of the wanted kind.
-        unwanted: model of other texts.
-        alpha: weight (ω in the paper).
-        rho: share of the model's mass that is removed, tokens of the least P first.
-        tau: tokens with a greater P are never removed.
     """
 
-    wanted: Leaf
-    unwanted: Leaf
-    alpha: float | int
-    rho: float | int
-    tau: float | int
+    wanted: Leaf  # model of texts of the wanted kind
+    unwanted: Leaf  # model of other texts
+    alpha: float | int  # weight (ω in the paper)
+    rho: float | int  # share of the model's mass that is removed, tokens of the least P first
+    tau: float | int  # tokens with a greater P are never removed
 
     def __post_init__(self) -> None:
         """Check the weight, which arithmetic changes."""
@@ -172,7 +165,6 @@ def total(parts: Sequence[tuple[float | int, Node]]) -> Node:
 
 
 def guided(node: Node, terms: Sequence[Term]) -> Node:
-    """The node with these classifier terms added."""
     if not terms:
         return node
     if isinstance(node, Guided):
@@ -263,7 +255,6 @@ def mapped(node: Node, change: Callable[[Leaf], Leaf]) -> Node:
 
 
 def show(node: Node) -> str:
-    """The expression as code."""
     match node:
         case Leaf(_, name):
             text = name

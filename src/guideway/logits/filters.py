@@ -82,7 +82,6 @@ def sorts(row: Tensor) -> bool:
 def cut(
     row: Float[Tensor, "batch vocabulary"], least: Float[Tensor, "batch"]
 ) -> Float[Tensor, "batch vocabulary"]:
-    """Set logits below `least` to −∞."""
     return torch.where(row < least[:, None], -math.inf, row)
 
 
@@ -267,7 +266,6 @@ def _unless(
 
 
 def widened(narrow: Narrow, width: int) -> Float[Tensor, "batch vocabulary"]:
-    """Rows of the full width."""
     values, ids = narrow
     row = values.new_full((len(values), width), -math.inf)
     return row.scatter_(1, ids, values)

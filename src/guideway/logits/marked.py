@@ -32,7 +32,6 @@ def unmarked(whole: Whole) -> Node:
 
 
 def inner(whole: Whole) -> Node:
-    """The expression without its mark."""
     return whole.inner if isinstance(whole, Watermarked) else whole
 
 

@@ -24,7 +24,7 @@ BOUND: Final = 1e9
 @final
 @dataclass(frozen=True, slots=True)
 class TokenValues:
-    """Tokens of some rows, each with a number; no token twice in a row."""
+    """Tokens of some rows, each with a number."""
 
     rows: Int[Tensor, "marks"]
     ids: Int[Tensor, "marks"]
@@ -102,22 +102,23 @@ def counted(
     return row.scatter(1, ids, _bounded(logits, changed))
 
 
-def added(
-    row: Float[Tensor, "batch vocabulary"], *marks: TokenValues | None
+def biased(
+    row: Float[Tensor, "batch vocabulary"],
+    bias: Float[Tensor, "batch vocabulary"] | None,
+    marks: TokenValues | None,
 ) -> Float[Tensor, "batch vocabulary"]:
-    """Add the numbers of the marks to their tokens; the last mark wins for a token."""
-    result = row.clone()
-    for each in marks:
-        if each is not None:
-            logits = row[each.rows, each.ids]
-            result[each.rows, each.ids] = _bounded(logits, logits + each.values)
-    return result
+    """Add biases, and the numbers of the marks."""
+    if bias is None and marks is None:
+        return row
+    bias = torch.zeros_like(row) if bias is None else bias
+    if marks is not None:
+        bias = bias.index_put((marks.rows, marks.ids), marks.values, accumulate=True)
+    return _bounded(row, row + bias)
 
 
 def banned(
     row: Float[Tensor, "batch vocabulary"], *marks: TokenValues | None
 ) -> Float[Tensor, "batch vocabulary"]:
-    """Set marked tokens to −∞."""
     result = row.clone()
     for each in marks:
         if each is not None:

@@ -41,17 +41,11 @@ from guideway.vocabulary.vocabulary import Vocabulary
 @final
 @dataclass(frozen=True, slots=True)
 class TextContext:
-    """The generated part of one row.
+    """The generated part of one row."""
 
-    Attributes:
-        pieces: bytes of each token; b"" for one without a spelling.
-        prompt: the prompt as a text, "" for chats.
-        joint: bytes at the beginning of the pieces that are not part of the text.
-    """
-
-    pieces: tuple[bytes, ...] = ()
-    prompt: str = ""
-    joint: bytes = b""
+    pieces: tuple[bytes, ...] = ()  # bytes of each token; b"" for one without a spelling
+    prompt: str = ""  # the prompt as a text, "" for chats
+    joint: bytes = b""  # bytes at the beginning of the pieces that are not part of the text
 
     @classmethod
     def of(
@@ -62,7 +56,6 @@ class TextContext:
 
     @property
     def step(self) -> int:
-        """Number of tokens."""
         return len(self.pieces)
 
 
@@ -71,20 +64,15 @@ class TextContext:
 class OpenText:
     r"""A text that goes on: its decoded part, and the bytes after that.
 
-    Attributes:
-        text: the whole characters.
-        pending: the bytes after them: a character that is not complete, or a part of the joint.
-        joint: the joint if that is not over, else b"".
-
     Example:
         >>> text = OpenText.of(TextContext((b"caf", b"\xc3")))
         >>> text.text, text.after(b"\xa9!"), text.after(b"")
         ('caf', 'café!', 'caf')
     """
 
-    text: str
-    pending: bytes
-    joint: bytes = b""
+    text: str  # the whole characters
+    pending: bytes  # the bytes after them: a character that is not complete, or a part of the joint
+    joint: bytes = b""  # the joint if that is not over, else b""
 
     @classmethod
     def of(
@@ -114,7 +102,6 @@ class OpenText:
 
 
 def candidate_texts(text: OpenText, tokens: Sequence[int], vocabulary: Vocabulary) -> list[str]:
-    """The text after each of `tokens`."""
     return [text.after(_piece(token, vocabulary)) for token in tokens]
 
 
@@ -202,16 +189,11 @@ def gedi_log_probs(
 @final
 @dataclass(frozen=True, slots=True)
 class _Judged:
-    """Candidates of each row, padded with the first one.
-
-    Attributes:
-        log_probs: log P(class | text · token), float64.
-        before: log P(class | text), float64, or None.
-    """
+    """Candidates of each row, padded with the first one."""
 
     ids: Int[Tensor, "batch candidates"]
-    log_probs: Float[Tensor, "batch candidates"]
-    before: Float[Tensor, "batch 1"] | None
+    log_probs: Float[Tensor, "batch candidates"]  # log P(class | text · token), float64
+    before: Float[Tensor, "batch 1"] | None  # log P(class | text), float64, or None
 
 
 def _rows(rows: Rows, places: Sequence[int]) -> Rows:

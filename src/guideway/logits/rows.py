@@ -75,7 +75,6 @@ class Rows:
     def effective(
         self, allowed: Bool[Tensor, "batch vocabulary"] | None = None
     ) -> Bool[Tensor, "batch vocabulary"]:
-        """Which tokens may be drawn."""
         held = self.support if self.kept is None else self.support & self.kept
         return held if allowed is None else held & allowed
 

@@ -48,7 +48,6 @@ class Moment:
     ceilings: Float[Tensor, "batch"]
 
     def of_rows(self, rows: Int[Tensor, "rows"]) -> "Moment":
-        """The same for some of the rows."""
         return Moment(self.coins[rows], self.ceilings[rows])
 
 
@@ -116,23 +115,15 @@ class Warps:
 @final
 @dataclass(frozen=True, slots=True)
 class Warped:
-    """Rows after all stages.
+    """Rows after all stages."""
 
-    Attributes:
-        row: logits of some tokens, or of all.
-        ids: their ids, ascending; None for all. Others are −∞.
-        before: full rows before mirostat, None without it.
-        width: width of a full row.
-    """
-
-    row: Float[Tensor, "batch choices"]
-    ids: Int[Tensor, "batch choices"] | None
-    before: Float[Tensor, "batch vocabulary"] | None
-    width: int
+    row: Float[Tensor, "batch choices"]  # logits of some tokens, or of all
+    ids: Int[Tensor, "batch choices"] | None  # their ids, ascending; None for all. Others are −∞
+    before: Float[Tensor, "batch vocabulary"] | None  # full rows before mirostat, None without it
+    width: int  # width of a full row
 
     @property
     def whole(self) -> Float[Tensor, "batch vocabulary"]:
-        """All tokens of each row."""
         return self.row if self.ids is None else widened((self.row, self.ids), self.width)
 
 

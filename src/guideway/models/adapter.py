@@ -128,24 +128,12 @@ FOLLOWED: Final = frozenset(
 # Settings about training, origin, or adapted modules (the tensors name these), and options of
 # features that another setting turns on.
 WITHOUT_EFFECT: Final = frozenset(
-    {
-        "auto_mapping",
-        "base_model_name_or_path",
-        "ensure_weight_tying",
-        "exclude_modules",
-        "fan_in_fan_out",
-        "inference_mode",
-        "init_lora_weights",
-        "layers_pattern",
-        "layers_to_transform",
-        "lora_dropout",
-        "megatron_core",
-        "peft_version",
-        "qalora_group_size",
-        "revision",
-        "target_modules",
-        "task_type",
-    }
+    (
+        *("auto_mapping", "base_model_name_or_path", "ensure_weight_tying", "exclude_modules"),
+        *("fan_in_fan_out", "inference_mode", "init_lora_weights", "layers_pattern"),
+        *("layers_to_transform", "lora_dropout", "megatron_core", "peft_version"),
+        *("qalora_group_size", "revision", "target_modules", "task_type"),
+    )
 )
 # Beginnings that leave the base model's weights as they are; others move a part of them into the
 # adapter, which then is none for the model as published.

@@ -69,7 +69,6 @@ def convert(path: Path, folder: Path, advance: Callable[[float], object]) -> Non
 
 
 def llama_config(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The configuration, for transformers, of the model that the fields of a GGUF file describe."""
     names = {
         "hidden_size": "llama.embedding_length",
         "intermediate_size": "llama.feed_forward_length",
@@ -96,7 +95,6 @@ def llama_config(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def write_tokenizer(fields: Mapping[str, Any], folder: Path) -> None:
-    """tokenizer.json, its configuration and the chat template."""
     from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 
     pieces: list[str] = fields["tokenizer.ggml.tokens"]
@@ -135,7 +133,6 @@ def write_tokenizer(fields: Mapping[str, Any], folder: Path) -> None:
 def write_weights(
     tensors: Any, config: Mapping[str, Any], folder: Path, advance: Callable[[float], object]
 ) -> None:
-    """model.safetensors, in float32."""
     import numpy as np
     from gguf import dequantize
     from safetensors import numpy as safetensors

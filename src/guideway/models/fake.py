@@ -108,7 +108,6 @@ class FakeModel:
     def prefill(
         self, prompts: Sequence[Sequence[int]]
     ) -> tuple[tuple[FakeRow, ...], Float[Tensor, "batch vocabulary"]]:
-        """The prompts themselves, and the function's value on each."""
         cache, heads = self.prefill_varied(prompts, (None,) * len(prompts), ())
         return cache, heads[0]
 
@@ -118,7 +117,6 @@ class FakeModel:
         adapters: Sequence[Adapter | None],
         exits: Sequence[int],
     ) -> tuple[tuple[FakeRow, ...], Float[Tensor, "heads batch vocabulary"]]:
-        """The prompts themselves, and the values of the functions on each."""
         models = [self if each is None else self._with(each) for each in adapters]
         rows = zip(prompts, models, strict=True)
         cache = tuple(FakeRow(tuple(prompt), model) for prompt, model in rows)
@@ -130,14 +128,12 @@ class FakeModel:
     def extend(
         self, cache: tuple[FakeRow, ...], tokens: Int[Tensor, "batch new"]
     ) -> tuple[tuple[FakeRow, ...], Float[Tensor, "batch new vocabulary"]]:
-        """The longer prefixes, and the function's value on each."""
         longer, heads = self.extend_varied(cache, tokens, ())
         return longer, heads[0]
 
     def extend_varied(
         self, cache: tuple[FakeRow, ...], tokens: Int[Tensor, "batch new"], exits: Sequence[int]
     ) -> tuple[tuple[FakeRow, ...], Float[Tensor, "heads batch new vocabulary"]]:
-        """The longer prefixes, and the values of the functions on each."""
         values: list[Tensor] = []
         longer: list[FakeRow] = []
         news = cast("list[list[int]]", tokens.tolist())  # pyright: ignore[reportUnknownMemberType]
@@ -158,7 +154,6 @@ class FakeModel:
         Float[Tensor, "heads batch vocabulary"],
         list[Float[Tensor, "_ hidden"]],
     ]:
-        """`prefill_varied`, and the given states after each token of each prompt."""
         cache, heads = self.prefill_varied(prompts, adapters, exits)
         return cache, heads, [row.model.hidden(row.prefix, 0) for row in cache]
 
@@ -169,7 +164,6 @@ class FakeModel:
         Float[Tensor, "heads batch new vocabulary"],
         Float[Tensor, "batch new hidden"],
     ]:
-        """`extend_varied`, and the given states after each new token."""
         longer, heads = self.extend_varied(cache, tokens, exits)
         states = [
             row.model.hidden(row.prefix, len(before.prefix))
@@ -184,34 +178,28 @@ class FakeModel:
         return torch.eye(self.vocabulary.width)[tokens], torch.zeros(len(tokens))
 
     def select(self, cache: tuple[FakeRow, ...], rows: Sequence[int]) -> tuple[FakeRow, ...]:
-        """The prefixes of these rows."""
         return tuple(cache[row] for row in rows)
 
     crops = True
 
     def version(self) -> int:
-        """Always the same: its weights do not change."""
         return 0
 
     def crop(self, cache: tuple[FakeRow, ...], counts: Sequence[int]) -> tuple[FakeRow, ...]:
-        """The prefixes without their last tokens."""
         rows = zip(cache, counts, strict=True)
         return tuple(FakeRow(row.prefix[: len(row.prefix) - n], row.model) for row, n in rows)
 
     def append(
         self, cache: tuple[FakeRow, ...], tokens: Sequence[Sequence[int]], exits: Sequence[int]
     ) -> tuple[tuple[FakeRow, ...], Float[Tensor, "heads batch vocabulary"]]:
-        """The longer prefixes, and the values of the functions on each."""
         rows = zip(cache, tokens, strict=True)
         longer = tuple(FakeRow((*row.prefix, *new), row.model) for row, new in rows)
         return longer, torch.stack([row.model.heads(row.prefix, exits) for row in longer], 1)
 
     def concat(self, caches: Sequence[tuple[FakeRow, ...]]) -> tuple[FakeRow, ...]:
-        """All prefixes."""
         return tuple(row for cache in caches for row in cache)
 
     def nbytes(self, cache: tuple[FakeRow, ...]) -> int:
-        """Eight bytes for each token."""
         return sum(8 * len(row.prefix) for row in cache)
 
     def heads(self, prefix: Prefix, exits: Sequence[int]) -> Float[Tensor, "heads vocabulary"]:

@@ -43,7 +43,6 @@ class Weights:
 
     @property
     def vocab(self) -> Any:
-        """Its `llama_vocab`."""
         return self.library.llama_model_get_vocab(self.pointer)
 
 
@@ -89,7 +88,6 @@ class LlamaCppTokenizer:
         return ids[:count]
 
     def decode(self, tokens: Iterable[int], skip_special_tokens: bool = False) -> str:
-        """The text of ids."""
         pieces = (self.piece(int(token), special=not skip_special_tokens) for token in tokens)
         return b"".join(pieces).decode(errors="replace")
 

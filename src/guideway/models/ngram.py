@@ -49,19 +49,12 @@ Floats = NDArray[np.float64]
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Level:
-    """The n-grams of one order, two tokens or more.
+    """The n-grams of one order, two tokens or more."""
 
-    Attributes:
-        starts: index in `tokens` of each context's first token; ends with the total.
-        tokens: last tokens, ascending for each context.
-        values: natural log p of the last token after the context.
-        backoffs: log γ of each context.
-    """
-
-    starts: Integers
-    tokens: NDArray[np.int32]
-    values: NDArray[np.float32]
-    backoffs: NDArray[np.float32]
+    starts: Integers  # index in `tokens` of each context's first token; ends with the total
+    tokens: NDArray[np.int32]  # last tokens, ascending for each context
+    values: NDArray[np.float32]  # natural log p of the last token after the context
+    backoffs: NDArray[np.float32]  # log γ of each context
 
 
 @final
@@ -76,19 +69,12 @@ class Tables:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Counted:
-    """The different n-grams of one order.
+    """The different n-grams of one order."""
 
-    Attributes:
-        keys: context · width + last token, ascending.
-        counts: number of occurrences.
-        ends: stream position where the first occurrence of each ends.
-        places: index in `keys` of the n-gram that ends at each stream position, or −1.
-    """
-
-    keys: Integers
-    counts: Integers
-    ends: Integers
-    places: Integers
+    keys: Integers  # context · width + last token, ascending
+    counts: Integers  # number of occurrences
+    ends: Integers  # stream position where the first occurrence of each ends
+    places: Integers  # index in `keys` of the n-gram that ends at each stream position, or −1
 
 
 def estimate(stream: Integers, boundary: int, predicted: NDArray[np.bool_], order: int) -> Tables:
@@ -224,7 +210,6 @@ class NgramModel:
     def __init__(
         self, vocabulary: Vocabulary, tables: Tables, device: str | torch.device = "cpu"
     ) -> None:
-        """A model with these estimates."""
         self.vocabulary = vocabulary
         self.device = torch.device(device)
         self.context: int | None = None
@@ -268,7 +253,6 @@ class NgramModel:
     def prefill(
         self, prompts: Sequence[Sequence[int]]
     ) -> tuple[tuple[Context, ...], Float[Tensor, "batch vocabulary"]]:
-        """The prompts, none of them empty, and the log-probabilities after them."""
         if not all(prompts):
             raise ModelError("a prompt is empty: the model needs at least one token")
         cache = tuple(tuple(prompt) for prompt in prompts)
@@ -277,7 +261,6 @@ class NgramModel:
     def extend(
         self, cache: tuple[Context, ...], tokens: Int[Tensor, "batch new"]
     ) -> tuple[tuple[Context, ...], Float[Tensor, "batch new vocabulary"]]:
-        """The longer texts, and the log-probabilities after each of the new tokens."""
         news = cast("list[list[int]]", tokens.tolist())  # pyright: ignore[reportUnknownMemberType]
         longer = tuple((*row, *new) for row, new in zip(cache, news, strict=True))
         begin = 1 - tokens.shape[1]
@@ -288,32 +271,26 @@ class NgramModel:
         return longer, self._rows(contexts).view(*tokens.shape, -1)
 
     def select(self, cache: tuple[Context, ...], rows: Sequence[int]) -> tuple[Context, ...]:
-        """The texts of these rows."""
         return tuple(cache[row] for row in rows)
 
     crops = True
 
     def version(self) -> int:
-        """Always the same: its weights do not change."""
         return 0
 
     def crop(self, cache: tuple[Context, ...], counts: Sequence[int]) -> tuple[Context, ...]:
-        """The texts without their last tokens."""
         return tuple(row[: len(row) - n] for row, n in zip(cache, counts, strict=True))
 
     def append(
         self, cache: tuple[Context, ...], tokens: Sequence[Sequence[int]], exits: Sequence[int]
     ) -> tuple[tuple[Context, ...], Float[Tensor, "heads batch vocabulary"]]:
-        """The longer texts, and the log-probabilities after each; there are no exits."""
         longer = tuple((*row, *new) for row, new in zip(cache, tokens, strict=True))
         return longer, self._rows([self._tail(row) for row in longer])[None]
 
     def concat(self, caches: Sequence[tuple[Context, ...]]) -> tuple[Context, ...]:
-        """The texts of all caches."""
         return tuple(chain.from_iterable(caches))
 
     def nbytes(self, cache: tuple[Context, ...]) -> int:
-        """Eight bytes for each token."""
         return sum(8 * len(row) for row in cache)
 
     def save(self, path: str | Path) -> None:
@@ -395,7 +372,6 @@ class NgramModel:
 
 
 def _boundary(vocabulary: Vocabulary) -> int:
-    """The id that ends a text."""
     if not vocabulary.eos_ids:
         raise ModelError("an n-gram model needs a vocabulary with an end id")
     return min(vocabulary.eos_ids)

@@ -57,7 +57,6 @@ class PackedLinear(nn.Linear):
         self.bias = layer.bias
 
     def forward(self, input: Tensor) -> Tensor:  # noqa: A002  torch's name
-        """Multiply by the packed weight."""
         rows: Tensor = input.reshape(-1, self.in_features)
         held: Any = self.weight
         cpu = rows.device.type == "cpu"

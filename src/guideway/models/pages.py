@@ -40,20 +40,17 @@ class Due:
     """The texts that can go on after a forward.
 
     Attributes:
-        texts: their numbers.
-        drafted: for each, the draft that was read after its last token.
         logits: of each model, after the last token of a text and after each drafted one; then those
             of the next text.
         known: for each, the tokens of its prompt that were in shared pages, so that they were not
             read.
-        read: the number of tokens that the forward has read, those of other texts included.
     """
 
-    texts: tuple[int, ...]
-    drafted: tuple[Draft, ...]
+    texts: tuple[int, ...]  # their numbers
+    drafted: tuple[Draft, ...]  # for each, the draft that was read after its last token
     logits: Mapping[LanguageModel[Any], Float[Tensor, "tokens vocabulary"]]
     known: tuple[int, ...]
-    read: int
+    read: int  # the number of tokens that the forward has read, those of other texts included
 
 
 Choose: TypeAlias = Callable[[Due], Texts[Tokens | None]]

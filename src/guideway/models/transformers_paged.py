@@ -100,18 +100,15 @@ class TransformersPages:
         self._probe()
 
     def add(self, text: int, prompt: Sequence[int]) -> None:
-        """Add a text."""
         self._manager.add_request([*prompt], request_id=str(text), eos_token_id=-1)
 
     def remove(self, text: int) -> None:
-        """Forget a text, at the next step."""
         self._known.pop(str(text), None)
         self._manager.cancel_request(str(text))
         self._processor.scheduler.block_new_requests = False
 
     @torch.no_grad()
     def step(self, choose: Choose, draft: Drafted = undrafted, held: Container[int] = ()) -> None:
-        """One forward of each model over a batch."""
         processor, active = self._processor, self._processor.scheduler.active_requests
         waiting = {name: active.pop(name) for name in [*active] if int(name) in held}
         guesses = self._drafted(draft)
@@ -187,7 +184,6 @@ class TransformersPages:
     def _forward(
         self, model: TransformersModel, cache: Any, arguments: Arguments
     ) -> Float[Tensor, "texts vocabulary"]:
-        """Logits of the texts whose next token is due."""
         wanted = arguments["logits_indices"]
         if cache is not self._processor.cache:
             arguments = arguments | self._moved(cache, arguments)
@@ -273,7 +269,6 @@ def _blocks(models: Sequence[TransformersModel], rows: int) -> int:
 
 
 def _stride(cache: Any) -> int:
-    """Distance between two blocks of a cache."""
     (allocator,) = cache.cache_allocators.values()
     return allocator.block_physical_stride
 

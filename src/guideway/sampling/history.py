@@ -44,19 +44,13 @@ LARGEST: Final = 1e9  # a penalty or a bias; more could become −∞, and that 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Repeats:
-    """For each position of a text, how much of the text before it also ends the text.
+    """For each position of a text, how much of the text before it also ends the text."""
 
-    Attributes:
-        lengths: number of tokens before each position that are the text's last ones.
-        breaks: True for tokens that no sequence crosses.
-    """
-
-    lengths: Lengths
-    breaks: NDArray[np.bool_]
+    lengths: Lengths  # number of tokens before each position that are the text's last ones
+    breaks: NDArray[np.bool_]  # True for tokens that no sequence crosses
 
     @classmethod
     def of(cls, ids: Ids, breaks: Sequence[bool]) -> "Repeats":
-        """The repeats of a whole text, in linear time."""
         broken = np.array(breaks, np.bool_)
         count = len(ids)
         matched = np.array(_matches(ids[::-1].tolist()), np.int64)
@@ -135,21 +129,13 @@ NONE: Final[Ids] = np.zeros(0, np.int64)
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Endings:
-    """Completing tokens with a value each.
+    """Completing tokens with a value each."""
 
-    Attributes:
-        always: tokens that complete something in any context.
-        after_ids: tokens by the ids before them.
-        after_text: tokens by the last bytes before them.
-        widths: lengths of the keys of `after_ids`.
-        reach: length of the longest key of `after_text`, in bytes.
-    """
-
-    always: tuple[Group, ...]
-    after_ids: dict[tuple[int, ...], list[Group]]
-    after_text: dict[bytes, list[Group]]
-    widths: tuple[int, ...]
-    reach: int
+    always: tuple[Group, ...]  # tokens that complete something in any context
+    after_ids: dict[tuple[int, ...], list[Group]]  # tokens by the ids before them
+    after_text: dict[bytes, list[Group]]  # tokens by the last bytes before them
+    widths: tuple[int, ...]  # lengths of the keys of `after_ids`
+    reach: int  # length of the longest key of `after_text`, in bytes
 
     @classmethod
     def of(
@@ -229,23 +215,15 @@ REMEMBERED: Final = (
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Rules:
-    """The settings of a row, ready for use.
-
-    Attributes:
-        bias: `logit_bias`, unless it is a function.
-        words: bad words.
-        breakers: `dry_sequence_breakers` as bytes.
-        reach: number of last bytes of the text that matter.
-        remembers: True if anything depends on earlier tokens.
-    """
+    """The settings of a row, ready for use."""
 
     sampling: Sampling
     vocabulary: Vocabulary
-    bias: Endings
-    words: Endings
-    breakers: tuple[bytes, ...]
-    reach: int
-    remembers: bool
+    bias: Endings  # `logit_bias`, unless it is a function
+    words: Endings  # bad words
+    breakers: tuple[bytes, ...]  # `dry_sequence_breakers` as bytes
+    reach: int  # number of last bytes of the text that matter
+    remembers: bool  # True if anything depends on earlier tokens
 
     @classmethod
     def of(cls, sampling: Sampling, vocabulary: Vocabulary) -> "Rules":
@@ -308,24 +286,17 @@ class History:
     """The tokens of a prompt and of the text after it.
 
     Attributes:
-        tokens: all tokens.
-        prompt: number of prompt tokens.
-        seen: tokens of prompt and text; those of the prompt once.
-        tail: last bytes of the text.
-        repeats: lengths of repeated sequences; None if unused.
-        ceiling: mirostat's, in bits.
-        joint: bytes before the text that are not part of it.
         taken: remaining prompt tokens that spell the joint, which bad words do not forbid.
     """
 
     rules: Rules
-    tokens: Ids
-    prompt: int
-    seen: Ids
-    tail: bytes
-    repeats: Repeats | None
-    ceiling: float
-    joint: bytes
+    tokens: Ids  # all tokens
+    prompt: int  # number of prompt tokens
+    seen: Ids  # tokens of prompt and text; those of the prompt once
+    tail: bytes  # last bytes of the text
+    repeats: Repeats | None  # lengths of repeated sequences; None if unused
+    ceiling: float  # mirostat's, in bits
+    joint: bytes  # bytes before the text that are not part of it
     taken: tuple[int, ...] = ()
 
     @classmethod
@@ -376,7 +347,6 @@ class History:
 
     @property
     def generated(self) -> Ids:
-        """The tokens of the text."""
         return self.tokens[self.prompt :]
 
     @property
@@ -388,31 +358,14 @@ class History:
             data.removeprefix(self.joint)
         )
 
-    def biases(self) -> dict[int, float]:
-        """Sum of the biases of each token that completes something here.
-
-        Constant biases (`rules.bias.always`) are included in these sums, but tokens with only those
-        are omitted.
-        """
+    def biases(self) -> list[Group]:
+        """The biases of tokens that complete something here, without `rules.bias.always`."""
+        found = [*self.rules.bias.completed(self.tokens, self.tail)]
         # Spelling the text takes longer than the rest, and only a function needs it.
-        reads = callable(self.rules.sampling.logit_bias)
-        moving = self.rules.bias_after(self.text) if reads else None
-        found = dict[int, np.float32]()
-        for endings in (self.rules.bias, moving):
-            if endings is not None:
-                for ids, value in endings.completed(self.tokens, self.tail):
-                    _add(found, ids, value)
-        if moving is not None:
-            for ids, value in moving.always:
-                _add(found, ids, value)
-        if found:
-            total = dict[int, np.float32]()
-            for ids, value in self.rules.bias.always:
-                _add(total, ids[np.isin(ids, list(found))], value)
-            for token, value in found.items():
-                total[token] = total.get(token, np.float32(0)) + value
-            found = total
-        return {token: float(value) for token, value in found.items()}
+        if callable(self.rules.sampling.logit_bias):
+            moving = self.rules.bias_after(self.text) or NOTHING
+            found += [*moving.always, *moving.completed(self.tokens, self.tail)]
+        return found
 
     def bad_words(self) -> Ids:
         """The tokens that would complete a bad word, those that always do left out."""
@@ -450,12 +403,6 @@ def _reading(rules: Rules, tail: bytes, token: int) -> tuple[bool, bytes]:
         breaks = breaks or breaker in before + spelled
     data = tail + spelled
     return breaks, data[max(0, len(data) - rules.reach) :]
-
-
-def _add(sums: dict[int, np.float32], ids: Ids, value: float) -> None:
-    """Add in float32, as transformers does."""
-    for token in ids.tolist():
-        sums[token] = sums.get(token, np.float32(0)) + np.float32(value)
 
 
 def _joined(endings: Endings, ids: Ids, tail: bytes) -> Ids:

@@ -99,7 +99,6 @@ Check: TypeAlias = tuple[Callable[[object], bool], str]
 
 
 def check(values: Mapping[str, object]) -> None:
-    """Refuse the first value that is out of its range."""
     for name, value in values.items():
         if value is None and name in OPTIONAL:
             continue
@@ -109,7 +108,6 @@ def check(values: Mapping[str, object]) -> None:
 
 
 def wrong(name: str, value: object, allowed: str) -> LimitError:
-    """The error for a setting with this value."""
     given = value if isinstance(value, int) else None
     return LimitError(f"{name} is {value!r}: it must be {allowed}", limit=name, given=given)
 
@@ -590,7 +588,6 @@ def check_search(sampling: Sampling) -> None:
 
 
 def _check_one(sampling: Sampling, search: Search) -> None:
-    """Two searches cannot be one."""
     asked = {
         "exactness": sampling.exactness != "local",
         "stochastic_beams": sampling.stochastic_beams,

@@ -62,7 +62,6 @@ class Node:
     __slots__ = ("_mass", "_width", "bound", "children", "log")
 
     def __init__(self, log: float = 0.0) -> None:
-        """A beginning that nobody has looked at."""
         self.log, self.bound = log, 0.0
         self.children = dict[int, Node]()
         self._mass, self._width = 1.0, -1
@@ -78,7 +77,6 @@ class Node:
         self.bound = min(self.bound, drawn.total)
 
     def child(self, drawn: Draw) -> "Node":
-        """The node after the token that was picked."""
         return self.children.setdefault(drawn.token, Node(drawn.log))
 
     def close(self) -> None:
@@ -107,12 +105,10 @@ class Path:
     __slots__ = ("entered", "nodes", "row")
 
     def __init__(self, row: Sequence, root: Node) -> None:
-        """A path that begins."""
         self.row, self.nodes, self.entered = row, [root], root.bound
 
     @property
     def node(self) -> Node:
-        """The last node."""
         return self.nodes[-1]
 
     def go(self, drawn: Draw) -> None:
@@ -163,7 +159,6 @@ class Asap:
     """The texts drawn for one prompt; `rows` has the current text, `trie` the bounds."""
 
     def __init__(self, root: Sequence) -> None:
-        """Texts that begin as this row, which has no tokens."""
         self.kind: Kind = "open"
         self.rows: Listed[Sequence] = []
         self.trie = Node()
@@ -189,7 +184,6 @@ class Asap:
         return True
 
     def step(self, scores: Scores) -> Listed[int] | None:
-        """A token for the text."""
         path = self._path
         streams = [stream_of(self._root, self._number - 1)]
         found = draw(scores, offered(scores.logs, [path.node]), streams, path.row.steps)[0]
@@ -221,7 +215,6 @@ class Rejection:
     """The texts drawn for one prompt; `rows` has the current texts, `trie` the bounds."""
 
     def __init__(self, root: Sequence) -> None:
-        """Texts that begin as this row, which has no tokens."""
         sampling = root.request.sampling
         self.kind: Kind = "open"
         self.rows: Listed[Sequence] = []
@@ -282,7 +275,6 @@ class Rejection:
         return made or [replace(unfinished.completion(memory), attempts=self._drawn)]
 
     def _go(self, number: int, path: Path, found: Draw, coin: float) -> None:
-        """A step of one text."""
         path.node.look(found)
         # The root is known to all that set out: nothing is left to chance there.
         chance = 1.0 if path.node is self.trie else math.exp(found.total - path.entered)

@@ -46,16 +46,13 @@ class Scores:
 
     Attributes:
         logs: float32, of the search's `kind`; −∞ for tokens that may not be drawn.
-        own: the model's own log-probabilities, for results.
-        kept: the log of the model's probability of all allowed tokens.
     """
 
     logs: Float[Tensor, "rows vocabulary"]
-    own: Float[Tensor, "rows vocabulary"]
-    kept: Float[Tensor, "rows"]
+    own: Float[Tensor, "rows vocabulary"]  # the model's own log-probabilities, for results
+    kept: Float[Tensor, "rows"]  # the log of the model's probability of all allowed tokens
 
     def part(self, begin: int, end: int) -> "Scores":
-        """Those of some of the rows."""
         return Scores(self.logs[begin:end], self.own[begin:end], self.kept[begin:end])
 
     def child(self, row: Sequence, place: int, token: int) -> Sequence:
@@ -152,5 +149,4 @@ def blamed(sampling: Sampling) -> str:
 
 
 def numbers(tensor: Tensor) -> list[float]:
-    """The elements of a tensor of one dimension."""
     return cast("list[float]", tensor.tolist())  # pyright: ignore[reportUnknownMemberType]

@@ -50,22 +50,14 @@ from guideway.search.base import Kind, Scores, share_losses
 @final
 @dataclass(frozen=True, slots=True)
 class Pick:
-    """A token after a row.
+    """A token after a row."""
 
-    Attributes:
-        place: index of the row.
-        rank: criterion of the choice.
-        log: log-probability of the text with it, as the search counts it.
-        logprob: the model's own log-probability of the token.
-        kept: log of the model's probability of all allowed tokens.
-    """
-
-    place: int
+    place: int  # index of the row
     token: int
-    rank: float
-    log: float
-    logprob: float
-    kept: float
+    rank: float  # criterion of the choice
+    log: float  # log-probability of the text with it, as the search counts it
+    logprob: float  # the model's own log-probability of the token
+    kept: float  # log of the model's probability of all allowed tokens
 
     def child(self, row: Sequence) -> Sequence:
         """The row with the token, which it admits."""
@@ -99,22 +91,15 @@ EXPONENT: Final = 700.0  # of e: beyond it, a float is infinite
 @final
 @dataclass(frozen=True, slots=True)
 class Beam:
-    """A row that goes on, or an ended text.
-
-    Attributes:
-        rank: log-probability, less the diversity penalties.
-        debt: the diversity penalties.
-        key: noise key of its continuations.
-    """
+    """A row that goes on, or an ended text."""
 
     row: Sequence
-    rank: float
-    debt: float
-    key: int
+    rank: float  # log-probability, less the diversity penalties
+    debt: float  # the diversity penalties
+    key: int  # noise key of its continuations
 
     @property
     def log(self) -> float:
-        """Its log-probability."""
         return self.rank + self.debt
 
     def child(self, pick: Pick, owed: float) -> "Beam":
@@ -126,23 +111,14 @@ class Beam:
 @final
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """Rules of all groups of a search.
+    """Rules of all groups of a search."""
 
-    Attributes:
-        beams: beams of a group.
-        power: exponent of the length, which divides log-probabilities.
-        early: when to stop.
-        random: True if beams are sampled.
-        diversity: penalty for each beam of earlier groups with the same token at this step.
-        looked: number of continuations considered.
-    """
-
-    beams: int
-    power: float
-    early: bool | str | None
-    random: bool
-    diversity: float
-    looked: int
+    beams: int  # beams of a group
+    power: float  # exponent of the length, which divides log-probabilities
+    early: bool | str | None  # when to stop
+    random: bool  # True if beams are sampled
+    diversity: float  # penalty for each beam of earlier groups with the same token at this step
+    looked: int  # number of continuations considered
 
     @classmethod
     def of(cls, sampling: Sampling, ends: int) -> "Rules":
@@ -176,18 +152,12 @@ Grown: TypeAlias = tuple[list[tuple[Pick, Beam]], list[tuple[Pick, Beam]]]
 @final
 @dataclass(frozen=True, slots=True)
 class BeamGroup:
-    """Competing beams, immutable.
-
-    Attributes:
-        going: beams that go on, best first.
-        ended: ended texts, best first.
-        closing: texts that wait for the score of their end id.
-    """
+    """Competing beams, immutable."""
 
     rules: Rules
-    going: tuple[Beam, ...]
-    ended: tuple[Beam, ...] = ()
-    closing: tuple[Beam, ...] = ()
+    going: tuple[Beam, ...]  # beams that go on, best first
+    ended: tuple[Beam, ...] = ()  # ended texts, best first
+    closing: tuple[Beam, ...] = ()  # texts that wait for the score of their end id
 
     @property
     def rows(self) -> tuple[Beam, ...]:
@@ -195,7 +165,6 @@ class BeamGroup:
         return (*self.going, *self.closing)
 
     def score(self, beam: Beam) -> float:
-        """The log-probability over the power of the length."""
         return self.rules.normed(beam.log, max(1, beam.row.steps))
 
     def _rank(self, beam: Beam) -> float:
@@ -311,7 +280,6 @@ class Beams:
     """The beams of one prompt."""
 
     def __init__(self, root: Sequence) -> None:
-        """A search that begins with this row, which has no tokens."""
         request = root.request
         sampling = request.sampling
         self.kind: Kind = "beam"
@@ -323,12 +291,10 @@ class Beams:
         self.rows: Listed[Sequence] = [root] * sampling.num_beam_groups
 
     def begin(self) -> bool:
-        """There is one round."""
         begun, self._begun = self._begun, True
         return not begun
 
     def step(self, scores: Scores) -> Listed[int] | None:
-        """The best continuations of all beams."""
         groups, parents, taken = list[BeamGroup](), list[int](), list[int]()
         begin = 0
         for group in self._groups:

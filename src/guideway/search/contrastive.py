@@ -37,7 +37,6 @@ class Contrastive:
     """The contrastive search of one prompt."""
 
     def __init__(self, root: Sequence) -> None:
-        """A search that begins with this row, which has no tokens."""
         sampling = root.request.sampling
         self.kind: Kind = "local"
         self.rows: list[Sequence] = [root]
@@ -52,7 +51,6 @@ class Contrastive:
         self._seen: Tensor | None = None  # directions of the states of the tokens before them
 
     def begin(self) -> bool:
-        """There is one round."""
         begun, self._begun = self._begun, True
         return not begun
 
@@ -79,7 +77,6 @@ class Contrastive:
         return place
 
     def step(self, scores: Scores) -> Listed[int] | None:
-        """The candidates for the next token."""
         tokens = _most_probable(scores.logs[0], self._count)
         if not tokens:
             raise DeadEndError(

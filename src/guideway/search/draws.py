@@ -72,24 +72,15 @@ CATEGORICAL: Final = Categorical()
 @final
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """The draw of one row.
-
-    Attributes:
-        log: log-probability of the token under the scores.
-        total: logarithm of the mass that it was drawn from; −∞ if empty.
-        own: the model's own log-probability of the token.
-        kept: log of the model's probability of all allowed tokens.
-        width: number of allowed and possible tokens.
-        other: a second token, drawn independently.
-    """
+    """The draw of one row."""
 
     token: int
-    log: float
-    total: float
-    own: float
-    kept: float
-    width: int
-    other: int
+    log: float  # log-probability of the token under the scores
+    total: float  # logarithm of the mass that it was drawn from; −∞ if empty
+    own: float  # the model's own log-probability of the token
+    kept: float  # log of the model's probability of all allowed tokens
+    width: int  # number of allowed and possible tokens
+    other: int  # a second token, drawn independently
 
 
 def stream_of(row: Sequence, number: int) -> int:

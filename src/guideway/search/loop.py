@@ -38,7 +38,6 @@ from guideway.search.stochastic import StochasticBeams
 
 
 def search_for(root: Sequence) -> Search:
-    """Create the search for a row without tokens."""
     sampling = root.request.sampling
     match sampling.search:
         case "beams":
@@ -81,7 +80,6 @@ class Plans:
     """The settings of the rows of a call, read once for each set of requests."""
 
     def __init__(self, device: torch.device) -> None:
-        """None are known yet."""
         self._device = device
         self._known = dict[tuple[int, ...], Plan]()
 
@@ -193,7 +191,6 @@ class Searching:
         self._plans = Plans(ensemble.device)
 
     def run(self) -> None:
-        """Run all searches to their ends."""
         if not self._searches:
             return
         check_stop()
@@ -303,23 +300,6 @@ class Searching:
             except GuidewayError as error:
                 self._fail(number, error)
         return answers
-
-
-def find(model: LanguageModel[Any] | Ensemble, requests: Listed[Request]) -> list[list[Completion]]:
-    """Results of each request, best first.
-
-    >>> from guideway.models.fake import FakeModel
-    >>> from guideway.sampling.settings import Sampling
-    >>> from guideway.vocabulary.vocabulary import Vocabulary
-    >>> vocabulary = Vocabulary([b"a", b"b", b"<eos>"], eos_ids={2})
-    >>> model = FakeModel.table(vocabulary, [[0, 1, 0], [0, 0, 9], [0, 0, 0]])
-    >>> two = Sampling(num_beams=2, num_return_sequences=2, max_new_tokens=3)
-    >>> [[done.text for done in found] for found in find(model, [Request((0,), sampling=two)])]
-    [['b', 'ab']]
-    """
-    searching = Searching(model, requests)
-    searching.run()
-    return searching.completions
 
 
 @final

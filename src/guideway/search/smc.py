@@ -62,14 +62,12 @@ class WeightedRow:
     __slots__ = ("log", "offered", "row", "worth")
 
     def __init__(self, row: Sequence, worth: float = 0.0) -> None:
-        """A particle of weight 1."""
         self.row, self.worth = row, worth
         self.log = 0.0
         self.offered: float | None = None
 
     @property
     def going(self) -> bool:
-        """Return True if it can draw another token."""
         return self.log > DEAD and self.row.finish_reason is None
 
 
@@ -96,7 +94,6 @@ class Smc:
             self._resampled(0)
 
     def begin(self) -> bool:
-        """There is one round."""
         begun, self._begun = self._begun, True
         return not begun
 
@@ -150,7 +147,6 @@ class Smc:
         return fit
 
     def _go(self, slot: WeightedRow, found: Draw) -> None:
-        """A step of one particle."""
         mass, slot.offered = _mass(slot.offered, found.total), None
         row, before = slot.row, slot.row.readable
         slot.log += mass

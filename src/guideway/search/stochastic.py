@@ -46,17 +46,12 @@ CERTAIN: Final = 5.0  # beyond it exp(−exp(x)) vanishes next to 1 in a float: 
 @final
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A text or a prefix of texts.
-
-    Attributes:
-        noised: `log` plus noise: the greatest number of the texts with this prefix.
-        key: noise key of its continuations.
-    """
+    """A text or a prefix of texts."""
 
     row: Sequence
     log: float
-    noised: float
-    key: int
+    noised: float  # `log` plus noise: the greatest number of the texts with this prefix
+    key: int  # noise key of its continuations
 
 
 @final
@@ -64,7 +59,6 @@ class StochasticBeams:
     """The stochastic beams of one prompt."""
 
     def __init__(self, root: Sequence) -> None:
-        """A search that begins with this row, which has no tokens."""
         request = root.request
         self.kind: Kind = "local"
         self._begun = False
@@ -78,7 +72,6 @@ class StochasticBeams:
 
     @property
     def rows(self) -> list[Sequence]:
-        """Those that have not ended."""
         return [node.row for node in self._going]
 
     @property
@@ -86,7 +79,6 @@ class StochasticBeams:
         return [node for node in self._nodes if node.row.finish_reason is None]
 
     def begin(self) -> bool:
-        """There is one round."""
         begun, self._begun = self._begun, True
         return not begun
 

@@ -7,7 +7,6 @@ from typing import Any, Final, final
 
 from guideway.api.result import Result
 from guideway.generation.row.trace import TracedStep
-from guideway.server.logprobs import Logprobs
 from guideway.server.reading import Asked
 from guideway.server.replies import Call, Form, Reply, field_of
 
@@ -33,24 +32,33 @@ def usage(results: Sequence[Result[Any]], form: Form, each: int) -> dict[str, An
     }
 
 
-def told(result: Result[Any]) -> dict[str, Any]:
-    """What guideway adds to a choice: whether the text is whole, and what the constraint cost."""
-    return {
+def told(result: Result[Any], trace: int = 0) -> dict[str, Any]:
+    """What guideway adds to a choice: whether the text is whole, what the constraint cost, and the
+    trace with so many alternatives.
+    """
+    made = {
         "complete": not result.shortened,
         "mass_removed": result.stats.mass_removed,
         "forwards": result.stats.forwards,
     }
+    return {**made, "trace": records(result.trace or (), trace)} if trace else made
+
+
+def records(steps: Sequence[TracedStep], alternatives: int) -> list[dict[str, Any]]:
+    """A record for each token: what each stage did at it, with its most probable tokens."""
+    made = [step.record for step in steps]
+    for stage in (stage for record in made for stage in record["stages"]):
+        stage["top"] = stage["top"][:alternatives]
+    return made
 
 
 def reason(result: Result[Any], reply: Reply | None = None) -> str:
-    """The `finish_reason`."""
     if reply is not None and reply.calls and not result.shortened:
         return "tool_calls"
     return ENDS.get(result.finish_reason, "stop")
 
 
 def message(reply: Reply) -> dict[str, Any]:
-    """The message of a chat completion."""
     made: dict[str, Any] = {"role": "assistant", "content": reply.content, "refusal": None}
     if reply.reasoning is not None:
         made["reasoning_content"] = reply.reasoning
@@ -70,20 +78,18 @@ class Head:
     created: int = field(default_factory=lambda: int(time.time()))
 
     def of(self, choices: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
-        """An object with these choices."""
         shared = {"id": self.id, "object": self.kind, "created": self.created}
         return {**shared, "model": self.model, "choices": choices, **more}
 
 
 def chat_choice(number: int, result: Result[Any], asked: Asked) -> dict[str, Any]:
-    """A choice of a chat completion."""
     reply = asked.form.reply(result)
     return {
         "index": number,
         "message": message(reply),
         "finish_reason": reason(result, reply),
         "logprobs": chat_logprobs(traced(asked, result.trace or ())),
-        "guideway": told(result),
+        "guideway": told(result, asked.trace),
     }
 
 
@@ -98,18 +104,17 @@ def traced(
 
 
 def chat_logprobs(tokens: list[dict[str, Any]] | None) -> dict[str, Any] | None:
-    """`logprobs` of a choice of a chat completion."""
     return None if tokens is None else {"content": tokens, "refusal": None}
 
 
-def text_choice(number: int, result: Result[Any], logprobs: Logprobs | None) -> dict[str, Any]:
-    """A choice of a text completion."""
+def text_choice(number: int, result: Result[Any], asked: Asked) -> dict[str, Any]:
+    logprobs = asked.logprobs
     return {
         "index": number,
         "text": result.text,
         "finish_reason": reason(result),
         "logprobs": None if logprobs is None else logprobs.text(result.trace),
-        "guideway": told(result),
+        "guideway": told(result, asked.trace),
     }
 
 
@@ -164,7 +169,6 @@ def response(
 
 
 def status_of(result: Result[Any] | None) -> str:
-    """The status of a response and of its items."""
     if result is None:
         return "in_progress"
     return "incomplete" if result.shortened else "completed"
@@ -190,7 +194,6 @@ def items_of(
 
 
 def _call_item(call: Call) -> dict[str, Any]:
-    """A call as an item of a response."""
     kind, name = field_of(call)
     inside = call[kind]
     return {

@@ -1,10 +1,14 @@
-"""The application: routes, limits, errors, streams.
+"""The application: routes, limits, errors, streams, and the playground.
 
     request ─▶ Guard (host, key, size) ─▶ read (protocol, reading) ─▶ try the source (compiling)
                                                                      │
     answer or events ◀─ answers ◀─ Engine (searches: Model) ◀────────┘
 
 A request that its client leaves is cancelled at the next step, streamed or not.
+
+The playground is static files of this package at `/`, which use the server's own API and are read
+once. Browsers run only these scripts, send requests only to this server, and refuse HTML made from
+text (Trusted Types).
 """
 
 import asyncio
@@ -12,7 +16,8 @@ import contextlib
 import hmac
 import logging
 import re
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from importlib.resources import files
 from typing import Final, final
 
 from fastapi import FastAPI, Request, Response
@@ -21,11 +26,41 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from guideway.api.engine import Engine
 from guideway.errors import GuidewayError, brief
 from guideway.server.observing import Observer, record_of
-from guideway.server.page import FILES, add_page
 from guideway.server.refusals import INVALID, Refusal, as_refusal
 from guideway.server.routes import Routes
 from guideway.server.serving import Server
 from guideway.server.settings import Limits, Names
+
+FILES: Final = {
+    "/": ("guideway.server", "page/index.html", "text/html"),
+    "/page/page.css": ("guideway.server", "page/page.css", "text/css"),
+    "/page/page.js": ("guideway.server", "page/page.js", "text/javascript"),
+    "/page/icon.svg": ("guideway.server", "page/icon.svg", "image/svg+xml"),
+    "/page/tokens.js": ("guideway.api", "tokens.js", "text/javascript"),
+}
+HEADERS: Final = {
+    "Content-Security-Policy": "default-src 'self'; base-uri 'none'; form-action 'self'; "
+    "frame-ancestors 'none'; object-src 'none'; require-trusted-types-for 'script'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-cache",
+}
+
+
+def add_page(app: FastAPI) -> None:
+    for path, handler in _handlers():
+        app.add_api_route(path, handler, response_model=None, include_in_schema=False)
+
+
+def _handlers() -> Iterator[tuple[str, Callable[[], Response]]]:
+    for path, (package, name, kind) in FILES.items():
+        content = files(package).joinpath(name).read_bytes()
+
+        def handler(content: bytes = content, kind: str = kind) -> Response:
+            return Response(content, media_type=f"{kind}; charset=utf-8", headers=HEADERS)
+
+        yield path, handler
+
 
 logger = logging.getLogger("guideway.server")
 OPEN: Final = ("/health", *FILES)  # without a key

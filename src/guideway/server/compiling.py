@@ -156,7 +156,6 @@ class _Template:
         return Connection(ours.detach())
 
     def end(self) -> None:
-        """End the process; children end by themselves."""
         self._control.close()
         self.process.kill()
         self.process.wait()
@@ -251,7 +250,6 @@ class Compilers:
             return self._template
 
     def close(self) -> None:
-        """End the process."""
         self._threads.shutdown(wait=False, cancel_futures=True)
         with self._lock:
             if self._template is not None:

@@ -34,12 +34,10 @@ class Connection(Base):
         self._stuck: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:
-        """Begin to wait for a head."""
         super().connection_made(transport)
         self._wait()
 
     def data_received(self, data: bytes) -> None:
-        """Read bytes."""
         super().data_received(data)
         self._wait()
 
@@ -54,7 +52,6 @@ class Connection(Base):
         self._stop()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait for nothing any more."""
         self._stop()
         if self._late is not None:
             self._late.cancel()

@@ -81,7 +81,6 @@ def conversation(given: str | Sequence[Message], instructions: str | None) -> li
 
 
 def _message(item: Message, kind: object, place: str) -> Message:
-    """An item of the Responses API as a message."""
     if kind == "message":
         return {"role": _role(item), "content": item.get("content")}
     if kind == "function_call":
@@ -112,7 +111,6 @@ def _thought(item: Message) -> str:
 
 
 def is_object(value: object) -> TypeGuard[dict[str, Any]]:
-    """Return True for a JSON object."""
     return isinstance(value, dict)
 
 
@@ -129,7 +127,6 @@ def _spelled(call: object) -> str:
 
 
 def _joined(message: Message, call: Message) -> Message:
-    """A reply with one more call."""
     if "tool_calls" in call:
         return {**message, "tool_calls": [*message.get("tool_calls", ()), *call["tool_calls"]]}
     return {**message, "content": _with_text(message["content"], call["content"])}

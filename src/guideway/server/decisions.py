@@ -5,11 +5,20 @@ tokens each, are those of `Model.choose`.
 """
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from guideway.api.model import Model
 from guideway.server.conversation import conversation
-from guideway.server.protocol import ChoiceQuestion, DecisionRequest, Predicate, Question, Score
+from guideway.server.protocol import (
+    ChoiceQuestion,
+    DecisionRequest,
+    Level,
+    Option,
+    Predicate,
+    Question,
+    Score,
+)
 from guideway.server.reading import Reader
 from guideway.server.refusals import of_field
 
@@ -44,31 +53,23 @@ def _answer(model: Model, messages: list[Any], question: Question) -> dict[str, 
             answer: dict[str, Any] = {"probability": found["yes"]}
         case ChoiceQuestion():
             labels = [_label(option.value) for option in question.choices]
-            about = [option.description for option in question.choices]
-            found = model.choose(_with(messages, _listed(text, labels, about)), labels)
+            found = model.choose(_with(messages, _listed(text, labels, question.choices)), labels)
             shares = [
                 {"value": option.value, "probability": found[label]}
                 for option, label in zip(question.choices, labels, strict=True)
             ]
             best = max(shares, key=lambda share: share["probability"])
-            answer = {
-                "choice": best["value"],
-                "confidence": best["probability"],
-                "probabilities": shares,
-            }
+            answer = {"choice": best["value"], "confidence": best["probability"]}
+            answer["probabilities"] = shares
         case Score():
             labels = [level.label for level in question.levels]
-            about = [level.description for level in question.levels]
-            found = model.choose(_with(messages, _listed(text, labels, about)), labels)
+            found = model.choose(_with(messages, _listed(text, labels, question.levels)), labels)
             shares = [
                 {"value": n, "label": label, "probability": found[label]}
                 for n, label in enumerate(labels)
             ]
-            answer = {
-                "score": sum(n * found[label] for n, label in enumerate(labels)),
-                "confidence": max(found.values()),
-                "probabilities": shares,
-            }
+            mean = sum(n * found[label] for n, label in enumerate(labels))
+            answer = {"score": mean, "confidence": max(found.values()), "probabilities": shares}
     return {"type": question.type, "name": question.name, **answer}
 
 
@@ -83,11 +84,9 @@ def _text(instructions: str | list[dict[str, Any]]) -> str:
     return "\n".join(parts)
 
 
-def _listed(text: str, labels: list[str], about: list[str | None]) -> str:
-    lines = [
-        f"- {label}: {more}" if more else f"- {label}"
-        for label, more in zip(labels, about, strict=True)
-    ]
+def _listed(text: str, labels: list[str], given: Sequence[Option | Level]) -> str:
+    about = [f": {each.description}" if each.description else "" for each in given]
+    lines = [f"- {label}{more}" for label, more in zip(labels, about, strict=True)]
     return "\n".join((text, "Answer with one of these:", *lines))
 
 

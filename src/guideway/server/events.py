@@ -3,13 +3,14 @@
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, Protocol, final
+from dataclasses import replace
+from typing import Any, Final, TypeAlias, final
 
 from guideway.api.result import Part, Result
 from guideway.generation.row.trace import TracedStep
 from guideway.server import answers
 from guideway.server.answers import Head
-from guideway.server.protocol import StreamOptions
+from guideway.server.protocol import ChatRequest, CompletionRequest
 from guideway.server.reading import Asked
 from guideway.server.refusals import Refusal
 from guideway.server.replies import Delta, Growth, Reply
@@ -17,121 +18,88 @@ from guideway.server.replies import Delta, Growth, Reply
 DONE = "data: [DONE]\n\n"
 
 
-class Events(Protocol):
-    """The events of one stream."""
-
-    def first(self, count: int) -> Iterator[str]:
-        """Before the first token of `count` texts."""
-        ...
-
-    def part(self, number: int, part: Part[Any]) -> Iterator[str]:
-        """For a part of one of the texts."""
-        ...
-
-    def last(self) -> Iterator[str]:
-        """After all texts."""
-        ...
-
-    def failed(self, refusal: Refusal) -> str:
-        """For an error, after which nothing comes."""
-        ...
-
-
 def _data(body: Mapping[str, Any]) -> str:
     return f"data: {json.dumps(body, ensure_ascii=False, separators=(',', ':'))}\n\n"
 
 
 @final
-class TextEvents:
-    """Chunks of a text completion."""
+class ChunkEvents:
+    """Chunks of a chat or text completion.
 
-    def __init__(self, head: Head, asked: Asked, options: StreamOptions | None, each: int) -> None:
-        """Stream with usage if the options say so; `each` is the number of texts of a prompt."""
-        self.head, self._results, self._each = head, dict[int, Result[Any]](), each
+    If a trace is asked for, a chunk with the records of a token precedes those with its text, which
+    may be held back.
+    """
+
+    def __init__(
+        self, head: Head, asked: Asked, body: ChatRequest | CompletionRequest, each: int
+    ) -> None:
+        """Stream with usage if the body says so; `each` is the number of texts of a prompt."""
+        self._chat, options = isinstance(body, ChatRequest), body.stream_options
+        self._head = replace(head, kind="chat.completion.chunk") if self._chat else head
+        self._asked, self._form, self._each = asked, asked.form, each
         self._usage = options is not None and bool(options.include_usage)
-        self._form, self._logprobs = asked.form, asked.logprobs
-        self._starts = defaultdict[int, int](int)
+        self._results = dict[int, Result[Any]]()
+        self._grown = defaultdict[int, Growth](Growth)
+        self._traces = defaultdict[int, list[TracedStep]](list)
+        self._sent = defaultdict[int, int](int)  # steps, or characters, in earlier chunks
 
     def first(self, count: int) -> Iterator[str]:
-        """Nothing: text completions have no roles."""
-        yield from ()
+        """The role of each text of a chat."""
+        for number in range(count if self._chat else 0):
+            yield self._chat_chunk(number, {"role": "assistant", "content": ""})
 
     def part(self, number: int, part: Part[Any]) -> Iterator[str]:
-        """The new text; with the last part, the reason of the end."""
-        ended = None if part.result is None else answers.reason(part.result)
+        """The new text and calls; in the end the reason."""
+        if self._asked.trace and part.steps:
+            told = {"trace": answers.records(part.steps, self._asked.trace)}
+            empty: dict[str, Any] = {"delta": {}} if self._chat else {"text": ""}
+            yield self._chunk(number, empty, None, None, guideway=told)
         if part.result is not None:
             self._results[number] = part.result
-        told = None
-        if self._logprobs is not None and part.steps:
-            told = self._logprobs.text(part.steps, self._starts[number])
-            self._starts[number] += sum(map(len, told["tokens"]))
-        choice = {"index": number, "text": part.delta, "logprobs": told, "finish_reason": ended}
-        yield _data(self.head.of([choice]))
+        yield from self._chat_part(number, part) if self._chat else self._text_part(number, part)
 
     def last(self) -> Iterator[str]:
         """The usage, and the end."""
         if self._usage:
             results = [self._results[number] for number in sorted(self._results)]
-            yield _data(self.head.of([], usage=answers.usage(results, self._form, self._each)))
+            yield _data(self._head.of([], usage=answers.usage(results, self._form, self._each)))
         yield DONE
 
     def failed(self, refusal: Refusal) -> str:
-        """The error."""
         return _data(refusal.body)
 
+    def _text_part(self, number: int, part: Part[Any]) -> Iterator[str]:
+        told, logprobs = None, self._asked.logprobs
+        if logprobs is not None and part.steps:
+            told = logprobs.text(part.steps, self._sent[number])
+            self._sent[number] += sum(map(len, told["tokens"]))
+        ended = None if part.result is None else answers.reason(part.result)
+        yield self._chunk(number, {"text": part.delta}, told, ended)
 
-@final
-class ChatEvents:
-    """Chunks of a chat completion."""
-
-    def __init__(self, head: Head, asked: Asked, options: StreamOptions | None) -> None:
-        """Stream with usage if the options say so."""
-        self.head = Head(head.id, "chat.completion.chunk", head.model, head.created)
-        self._asked, self._form = asked, asked.form
-        self._usage = options is not None and bool(options.include_usage)
-        self._results = list[Result[Any]]()
-        self._grown = defaultdict[int, Growth](Growth)
-        self._traces = defaultdict[int, list[TracedStep]](list)
-        self._sent = defaultdict[int, int](int)  # steps of the traces in earlier chunks
-
-    def first(self, count: int) -> Iterator[str]:
-        """The role of each text."""
-        for number in range(count):
-            yield self._chunk(number, {"role": "assistant", "content": ""})
-
-    def part(self, number: int, part: Part[Any]) -> Iterator[str]:
-        """The new text and calls; in the end the reason."""
+    def _chat_part(self, number: int, part: Part[Any]) -> Iterator[str]:
         self._traces[number] += part.steps
         result = part.result
         reply = self._form.begun(part.text) if result is None else self._form.reply(result)
         for delta in self._grown[number].more(reply):
-            yield self._chunk(number, _chat_delta(delta))
+            yield self._chat_chunk(number, _chat_delta(delta))
         if result is not None:
-            self._results.append(result)
-            yield self._chunk(number, {}, answers.reason(result, reply))
+            yield self._chat_chunk(number, {}, answers.reason(result, reply))
 
-    def last(self) -> Iterator[str]:
-        """The usage, and the end."""
-        if self._usage:
-            counted = answers.usage(self._results, self._form, len(self._results))
-            yield _data(self.head.of([], usage=counted))
-        yield DONE
-
-    def failed(self, refusal: Refusal) -> str:
-        """The error."""
-        return _data(refusal.body)
-
-    def _chunk(self, number: int, delta: Mapping[str, Any], ended: str | None = None) -> str:
+    def _chat_chunk(self, number: int, delta: Mapping[str, Any], ended: str | None = None) -> str:
         """A chunk, with the log-probabilities of all tokens since the last one."""
         trace = self._traces[number]
         traced = answers.traced(self._asked, trace, self._sent[number]) or None
-        self._sent[number], told = len(trace), answers.chat_logprobs(traced)
-        choice = {"index": number, "delta": delta, "logprobs": told, "finish_reason": ended}
-        return _data(self.head.of([choice]))
+        self._sent[number] = len(trace)
+        return self._chunk(number, {"delta": delta}, answers.chat_logprobs(traced), ended)
+
+    def _chunk(
+        self, number: int, text: Mapping[str, Any], logprobs: Any, ended: str | None, **more: Any
+    ) -> str:
+        choice = {"index": number, **text, "logprobs": logprobs, "finish_reason": ended, **more}
+        return _data(self._head.of([choice]))
 
 
 def _chat_delta(delta: Delta) -> dict[str, Any]:
-    """A part of a reply as the `delta` of a chunk."""
     if delta.kind != "call":
         return {delta.kind: delta.text}
     if delta.call is not None:
@@ -144,7 +112,6 @@ class ResponseEvents:
     """Events of the Responses API: each item is added, grows, and is done before the next one."""
 
     def __init__(self, head: Head, asked: Asked, body: Mapping[str, Any]) -> None:
-        """Stream one response."""
         self.head, self.body = head, body
         self._asked, self._form = asked, asked.form
         self._number = 0
@@ -221,7 +188,6 @@ class ResponseEvents:
         return self._event(f"response.{kind}.delta", **at, **more, delta=text)
 
     def _close(self, place: int, item: Mapping[str, Any]) -> Iterator[str]:
-        """The end of an item."""
         kind, field = _FIELDS[item["type"]]
         at = {"output_index": place, "item_id": item["id"]}
         if field == "content":
@@ -254,3 +220,7 @@ def _place(delta: Delta, reply: Reply) -> int:
     if delta.kind == "call":
         return before + int(reply.content is not None) + delta.number
     return before if delta.kind == "content" else 0
+
+
+Events: TypeAlias = ChunkEvents | ResponseEvents
+"""The events of one stream: `first`, `part` for each part of each text, `last`, or `failed`."""

@@ -15,6 +15,7 @@ import time
 import uuid
 from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final, final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -52,18 +53,14 @@ class Record:
 
     Attributes:
         id: the server's own id, which the header `x-request-id` of the answer has.
-        body: the request, as JSON.
-        model: the model that it names.
-        results: the texts.
-        refusal: the error, also one in a stream that has begun.
     """
 
     id: str = field(default_factory=lambda: f"req-{uuid.uuid4().hex}")
     status: int = 500
-    body: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    model: str | None = None
-    results: list[Result[Any]] = field(default_factory=list[Result[Any]])
-    refusal: Refusal | None = None
+    body: Mapping[str, Any] = field(default_factory=dict[str, Any])  # the request, as JSON
+    model: str | None = None  # the model that it names
+    results: list[Result[Any]] = field(default_factory=list[Result[Any]])  # the texts
+    refusal: Refusal | None = None  # the error, also one in a stream that has begun
 
     def facts(self, *, texts: bool) -> dict[str, Any]:
         """The fields of the log record: counts and times of the texts, and the error."""
@@ -87,7 +84,6 @@ class Record:
 
 
 def record_of(scope: Scope) -> Record:
-    """The record of a request."""
     state: dict[str, Any] = scope.setdefault("state", {})
     return state.setdefault("record", Record())
 
@@ -97,63 +93,38 @@ class Metrics:
     """The metrics of one server; each has its own registry."""
 
     def __init__(self) -> None:
-        """Begin at zero."""
         self._registry = own = CollectorRegistry()
-        self.requests = Counter(
-            "guideway_requests", "Requests by route and status", ["route", "status"], registry=own
+        counter = partial(Counter, registry=own)
+        times = partial(Histogram, buckets=SECONDS, registry=own)
+        self.requests = counter(
+            "guideway_requests", "Requests by route and status", ["route", "status"]
         )
-        self.refused = Counter(
-            "guideway_refusals",
-            "Requests refused, by the code of the error",
-            ["kind"],
-            registry=own,
+        self.refused = counter(
+            "guideway_refusals", "Requests refused, by the code of the error", ["kind"]
         )
-        self.seconds = Histogram(
-            "guideway_request_seconds",
-            "Time from a request to the end of its answer",
-            ["route"],
-            buckets=SECONDS,
-            registry=own,
+        self.seconds = times(
+            "guideway_request_seconds", "Time from a request to the end of its answer", ["route"]
         )
-        self.read = Counter("guideway_prompt_tokens", "Tokens of prompts", registry=own)
-        self.cached = Counter(
-            "guideway_cached_tokens", "Tokens of prompts from the prefix cache", registry=own
-        )
-        self.made = Counter("guideway_generated_tokens", "Tokens of texts", registry=own)
-        self.forwards = Counter("guideway_forwards", "Forwards, counted per text", registry=own)
+        self.read = counter("guideway_prompt_tokens", "Tokens of prompts")
+        self.cached = counter("guideway_cached_tokens", "Tokens of prompts from the prefix cache")
+        self.made = counter("guideway_generated_tokens", "Tokens of texts")
+        self.forwards = counter("guideway_forwards", "Forwards, counted per text")
         self.running = Gauge("guideway_requests_open", "Requests without an answer", registry=own)
-        self.queued = Histogram(
-            "guideway_queue_seconds",
-            "Time of a text from submission to its place in a batch",
-            buckets=SECONDS,
-            registry=own,
+        self.queued = times(
+            "guideway_queue_seconds", "Time of a text from submission to its place in a batch"
         )
-        self.first = Histogram(
+        self.first = times(
             "guideway_time_to_first_token_seconds",
             "Time of a text from submission to its first token",
-            buckets=SECONDS,
-            registry=own,
         )
-        self.each = Histogram(
+        self.each = times(
             "guideway_time_per_output_token_seconds",
             "Mean time of a text from one token to the next",
-            buckets=SECONDS,
-            registry=own,
         )
-        self.masks = Histogram(
-            "guideway_mask_seconds",
-            "Time in the constraint per text",
-            buckets=SECONDS,
-            registry=own,
-        )
-        self.compiling = Histogram(
-            "guideway_compile_seconds", "Time to try a source", buckets=SECONDS, registry=own
-        )
-        self.compiled = Counter(
-            "guideway_sources",
-            "Sources of requests, by whether they were known",
-            ["cache"],
-            registry=own,
+        self.masks = times("guideway_mask_seconds", "Time in the constraint per text")
+        self.compiling = times("guideway_compile_seconds", "Time to try a source")
+        self.compiled = counter(
+            "guideway_sources", "Sources of requests, by whether they were known", ["cache"]
         )
 
     def watch(self, engine: Engine, killed: Callable[[], int]) -> None:
@@ -166,7 +137,6 @@ class Metrics:
             Gauge(name, about, registry=self._registry).set_function(count)
 
     def count(self, result: Result[Any]) -> None:
-        """Count the tokens and times of a text."""
         stats = result.stats
         self.read.inc(stats.prompt_tokens)
         self.cached.inc(stats.cached_tokens)
@@ -178,7 +148,6 @@ class Metrics:
         self.masks.observe(stats.mask_time)
 
     def text(self) -> bytes:
-        """The metrics as Prometheus reads them."""
         return generate_latest(self._registry)
 
 
@@ -244,7 +213,6 @@ class Observer:
 
 
 def _attributes(scope: Scope, route: str, record: Record) -> dict[str, Any]:
-    """The attributes of a span, by OpenTelemetry's names."""
     facts = record.facts(texts=False)
     found = {
         "http.request.method": scope["method"],
@@ -298,7 +266,6 @@ class JsonLines(logging.Formatter):
     """
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line."""
         moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
         found = {
             "time": f"{moment}.{int(record.created % 1 * 1000):03}Z",

@@ -113,7 +113,6 @@ class Generating(Common):
     presence_penalty: Annotated[float | None, Field(ge=-2, le=2)] = None
     frequency_penalty: Annotated[float | None, Field(ge=-2, le=2)] = None
     logit_bias: Annotated[dict[int, float] | None, Field(max_length=1024)] = None
-    stream_options: StreamOptions | None = None
     trace: Trace | None = None
 
 
@@ -169,12 +168,6 @@ ResponseFormat: TypeAlias = Annotated[
 ]
 
 
-class TextInput(Strict):
-    """Any text as the input of a custom tool."""
-
-    type: Literal["text"]
-
-
 class GrammarInput(Strict):
     """Text of a grammar as the input of a custom tool."""
 
@@ -188,7 +181,7 @@ class CustomTool(Strict):
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
     description: str | None = None
-    format: Annotated[TextInput | GrammarInput | None, Field(discriminator="type")] = None
+    format: Annotated[TextFormat | GrammarInput | None, Field(discriminator="type")] = None
 
 
 class ChatRequest(Generating):
@@ -218,14 +211,11 @@ class CompletionRequest(Generating):
 class ResponseText(Strict):
     """`text` of the Responses API."""
 
-    class Json(Strict):
+    class Json(NamedSchema):
         """JSON of a schema."""
 
         type: Literal["json_schema"]
-        name: str = ""
-        description: str | None = None
         schema_: Annotated[Schema, Field(alias="schema")]
-        strict: bool | None = None
 
     format: Annotated[
         TextFormat | ObjectFormat | Json | GrammarFormat | None, Field(discriminator="type")
@@ -262,30 +252,31 @@ class Level(Strict):
     description: str | None = None
 
 
-class Predicate(Strict):
+class Asking(Strict):
+    """What all questions have in common."""
+
+    instructions: str | list[dict[str, Any]]
+    name: str | None = None
+
+
+class Predicate(Asking):
     """How probable is it that a statement about the input is true?"""
 
     type: Literal["predicate"]
-    instructions: str | list[dict[str, Any]]
-    name: str | None = None
 
 
-class ChoiceQuestion(Strict):
+class ChoiceQuestion(Asking):
     """Which of the options?"""
 
     type: Literal["choice"]
-    instructions: str | list[dict[str, Any]]
     choices: Annotated[list[Option], Field(min_length=2, max_length=255)]
-    name: str | None = None
 
 
-class Score(Strict):
+class Score(Asking):
     """Which of the ordered levels?"""
 
     type: Literal["score"]
-    instructions: str | list[dict[str, Any]]
     levels: Annotated[list[Level], Field(min_length=2, max_length=255)]
-    name: str | None = None
 
 
 Question: TypeAlias = Annotated[Predicate | ChoiceQuestion | Score, Field(discriminator="type")]

@@ -34,31 +34,19 @@ SEARCHES: Final = ("exactness", "num_beams", "best_of")
 @final
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One text to generate, by the arguments of `Engine.submit`.
+    """One text to generate, by the arguments of `Engine.submit`."""
 
-    Attributes:
-        prompt: a text or chat messages.
-        source: what the text must be; None for any text.
-        field: the field that gave the source.
-        model: the expression.
-        settings: by the names of `guideway.Sampling`.
-        more: other arguments of `submit`.
-        form: how the text is read.
-        most: the field that limits the tokens.
-        logprobs: writes the log-probabilities, if they are asked for.
-        search: whether a search runs, which an engine does not do.
-    """
-
-    prompt: Prompt
-    source: Source | None
-    field: str | None
-    model: Model
-    settings: Mapping[str, Any]
-    more: Mapping[str, Any]
-    form: Form
-    most: str
-    logprobs: Logprobs | None = None
-    search: bool = False
+    prompt: Prompt  # a text or chat messages
+    source: Source | None  # what the text must be; None for any text
+    field: str | None  # the field that gave the source
+    model: Model  # the expression
+    settings: Mapping[str, Any]  # by the names of `guideway.Sampling`
+    more: Mapping[str, Any]  # other arguments of `submit`
+    form: Form  # how the text is read
+    most: str  # the field that limits the tokens
+    logprobs: Logprobs | None = None  # writes the log-probabilities, if they are asked for
+    search: bool = False  # whether a search runs, which an engine does not do
+    trace: int = 0  # number of alternatives of each stage that the answer shows; 0 for no trace
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -71,12 +59,10 @@ class Reader:
     """Reads requests for one server."""
 
     def __init__(self, model: Model, name: str, names: Names, limits: Limits) -> None:
-        """Read requests for `model`, which clients call `name`."""
         self.model, self.name, self.names, self.limits = model, name, names, limits
         self._made: dict[object, Model] = {}
 
     def chat(self, asked: ChatRequest) -> Asked:
-        """Read a chat completion."""
         if asked.top_logprobs and not asked.logprobs:
             raise SourceError("top_logprobs needs logprobs: true", place="/top_logprobs")
         most = "max_completion_tokens" if asked.max_completion_tokens else "max_tokens"
@@ -87,7 +73,6 @@ class Reader:
         return self._chat(asked, messages, {"response_format": form}, most, top)
 
     def responses(self, asked: ResponsesRequest) -> Asked:
-        """Read a request of the Responses API."""
         with of_field("text.format"):
             form = None if asked.text is None else read_format(asked.text.format)
         messages = conversation(asked.input, asked.instructions)
@@ -97,7 +82,6 @@ class Reader:
         return self._chat(asked, messages, {"text.format": form}, "max_output_tokens", top)
 
     def completion(self, asked: CompletionRequest, prompt: str) -> Asked:
-        """Read a text completion of one prompt."""
         with of_field("response_format"):
             form = read_format(asked.response_format)
         source, field = read_source(asked, {"response_format": form})
@@ -112,11 +96,9 @@ class Reader:
         return self.model
 
     def watermark(self, name: str) -> Watermark:
-        """The watermark of a key id."""
         return _look(self.names.watermarks, name, "watermark")
 
     def tokens(self, prompt: Prompt) -> list[int]:
-        """The tokens of a prompt, as the model reads them."""
         return list(read_prompts(Ensemble(self.model.whole), prompt)[0].tokens)
 
     def _chat(
@@ -153,10 +135,11 @@ class Reader:
         if asked.stream_options is not None and not asked.stream:
             raise SourceError("stream_options needs stream: true", place="/stream_options")
         settings = self._settings(asked, most)
+        shown = asked.trace.alternatives if isinstance(asked, Generating) and asked.trace else 0
         more: dict[str, Any] = {
             "schema_in_prompt": asked.schema_in_prompt,
             "speculate": asked.speculate,
-            "trace": 0 if top is None else max(1, top),
+            "trace": max(shown, 0 if top is None else max(1, top)),
         }
         searches = [name for name in SEARCHES if name in settings]
         if searches and top is not None:
@@ -167,7 +150,8 @@ class Reader:
             )
         logprobs = None if top is None else Logprobs(form.vocabulary, top)
         model = self._expression(asked)
-        return Asked(prompt, *source, model, settings, more, form, most, logprobs, bool(searches))
+        rest = form, most, logprobs, bool(searches), shown
+        return Asked(prompt, *source, model, settings, more, *rest)
 
     def _settings(self, asked: Common, field: str) -> dict[str, Any]:
         """The settings by our names; OpenAI's default is to sample at temperature 1."""

@@ -38,7 +38,6 @@ class Refusal(Exception):  # noqa: N818  an answer, as HTTPException is
         return self.more.get("code") or self.kind
 
     def answer(self) -> JSONResponse:
-        """The answer."""
         return JSONResponse(self.body, self.status, headers=self.headers)
 
 
@@ -145,7 +144,6 @@ def as_invalid(error: ValidationError, kind: type[BaseModel], body: object) -> R
 
 
 def _words(error: "ErrorDetails") -> str:
-    """The requirement that a field has violated."""
     words = WORDS.get(error["type"])
     if words is None:
         return f"be right: {error['msg']}"
@@ -180,7 +178,6 @@ def _known(kind: type[BaseModel], fields: list[str]) -> list[str]:
 
 
 def _models(annotation: Any) -> list[type[BaseModel]]:
-    """The models in an annotation."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return [annotation]
     return [model for part in get_args(annotation) for model in _models(part)]

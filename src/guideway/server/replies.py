@@ -43,13 +43,11 @@ class Reply:
     """What a chat model said.
 
     Attributes:
-        content: the text for the user, None beside calls.
-        reasoning: the model's reasoning.
         calls: the calls in the form of chat completions.
     """
 
-    content: str | None
-    reasoning: str | None = None
+    content: str | None  # the text for the user, None beside calls
+    reasoning: str | None = None  # the model's reasoning
     calls: list[Call] = field(default_factory=list[Call])
 
 
@@ -59,21 +57,17 @@ class Form:
     """How the texts of one request are read.
 
     Attributes:
-        vocabulary: the tokens of the model.
-        thinking: the marks around the model's reasoning.
-        tools: the functions that may be called.
         custom: names of the custom tools, whose input is a capture of the same name.
         mixed: whether a reply may be what `tools` does not allow: an answer, a custom call.
     """
 
-    vocabulary: Vocabulary
-    thinking: tuple[str, str] | None = None
-    tools: Tools | None = None
+    vocabulary: Vocabulary  # the tokens of the model
+    thinking: tuple[str, str] | None = None  # the marks around the model's reasoning
+    tools: Tools | None = None  # the functions that may be called
     custom: tuple[str, ...] = ()
     mixed: bool = True
 
     def reply(self, result: Result[Any]) -> Reply:
-        """Read a whole text."""
         reasoning, text = split_reasoning(result.text, self.thinking)
         if result.tool_calls:
             before = self._before(text).rstrip()
@@ -145,28 +139,19 @@ def split_reasoning(text: str, thinking: tuple[str, str] | None) -> tuple[str | 
 
 
 def custom_call(name: str, given: str, number: str) -> Call:
-    """A call of a custom tool."""
     return {"id": number, "type": "custom", "custom": {"name": name, "input": given}}
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """A new part of a reply.
+    """A new part of a reply."""
 
-    Attributes:
-        kind: "reasoning_content", "content", or "call".
-        text: the new text: of a call, of its arguments or input.
-        number: which call.
-        call: in the first part of a call, the call with empty arguments.
-        key: where the text of a call belongs, see `field_of`.
-    """
-
-    kind: str
-    text: str
-    number: int = 0
-    call: Call | None = None
-    key: tuple[str, str] = ("", "")
+    kind: str  # "reasoning_content", "content", or "call"
+    text: str  # the new text: of a call, of its arguments or input
+    number: int = 0  # which call
+    call: Call | None = None  # in the first part of a call, the call with empty arguments
+    key: tuple[str, str] = ("", "")  # where the text of a call belongs, see `field_of`
 
 
 @final
@@ -174,7 +159,6 @@ class Growth:
     """One reply that grows: what of it was sent, and the ids of its calls."""
 
     def __init__(self) -> None:
-        """Nothing was sent."""
         self._sent: dict[tuple[str, int], int] = {}
         self._ids = list[str]()
 

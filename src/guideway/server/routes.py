@@ -1,24 +1,35 @@
-"""The routes, one method each."""
+"""The routes, one method each, and what they tell of sources and texts."""
 
 import asyncio
 from dataclasses import asdict
-from typing import Any, final
+from itertools import islice
+from typing import Any, Final, final
 
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import JSONResponse
 
+from guideway.api.linting.enforcement import enforcement
+from guideway.api.model import Model
+from guideway.api.prompts import plain
+from guideway.api.watermark import Detection, Watermark
+from guideway.automaton.token_tries import unpack
+from guideway.constraint.compile import compile as compile_source
 from guideway.errors import SourceError
+from guideway.language.budget import Meter
+from guideway.language.fuel import metered
 from guideway.server import answers, protocol
 from guideway.server.decisions import decide, decided_tokens
-from guideway.server.events import ChatEvents, ResponseEvents, TextEvents
-from guideway.server.explaining import detected, explained
+from guideway.server.events import ChunkEvents, ResponseEvents
 from guideway.server.refusals import INVALID, Refusal
 from guideway.server.replies import new_id
 from guideway.server.serving import Server
+from guideway.server.settings import BUDGET
 from guideway.server.sources import read_structured
-from guideway.server.traces import add_traces, traced, with_traces
+from guideway.sources.sources import Source
 
 Body = dict[str, Any]
+LINES: Final = 500  # of an explanation
+TOKENS: Final = 12
 
 
 @final
@@ -26,11 +37,9 @@ class Routes:
     """The routes of a server."""
 
     def __init__(self, server: Server) -> None:
-        """Answer for this server."""
         self.server = server
 
     def add_to(self, app: FastAPI) -> None:
-        """Add all routes to an application."""
         for path, handler in (
             ("/health", self.health),
             ("/metrics", self.metrics),
@@ -52,19 +61,15 @@ class Routes:
             app.add_api_route(path, handler, methods=["POST"], response_model=None)
 
     async def health(self) -> Body:
-        """`GET /health`."""
         return {"status": "ok", "open": self.server.open}
 
     async def metrics(self) -> Response:
-        """`GET /metrics`."""
         return Response(self.server.metrics.text(), media_type="text/plain; version=0.0.4")
 
     async def models(self) -> Body:
-        """`GET /v1/models`."""
         return {"object": "list", "data": [await self.one_model("")]}
 
     async def one_model(self, name: str) -> Body:
-        """`GET /v1/models/NAME`."""
         self.server.reader.model_of(name)
         own = {"id": self.server.name, "object": "model", "created": self.server.started}
         names = self.server.names
@@ -77,39 +82,34 @@ class Routes:
         return {**own, "owned_by": "guideway", "guideway": more}
 
     async def chat(self, request: Request) -> Response:
-        """`POST /v1/chat/completions`."""
         asked = await self.server.read(request, protocol.ChatRequest)
-        one = traced(self.server.reader.chat(asked), asked.trace)
+        one = self.server.reader.chat(asked)
         await self.server.check(request, one.source, one.field)
         head = answers.Head(new_id("chatcmpl"), "chat.completion", self.server.name)
         texts = self.server.spread(one, asked.n or 1)
         if asked.stream:
-            events = with_traces(ChatEvents(head, one, asked.stream_options), asked.trace)
+            events = ChunkEvents(head, one, asked, len(texts))
             return await self.server.stream(request, texts, events)
         results = await self.server.results(request, texts)
         choices = [answers.chat_choice(n, result, one) for n, result in enumerate(results)]
-        add_traces(choices, results, asked.trace)
         return JSONResponse(head.of(choices, usage=answers.usage(results, one.form, len(results))))
 
     async def completions(self, request: Request) -> Response:
-        """`POST /v1/completions`."""
         asked = await self.server.read(request, protocol.CompletionRequest)
         prompts = [asked.prompt] if isinstance(asked.prompt, str) else asked.prompt
-        read = [traced(self.server.reader.completion(asked, each), asked.trace) for each in prompts]
+        read = [self.server.reader.completion(asked, each) for each in prompts]
         await self.server.check(request, read[0].source, read[0].field)
         head = answers.Head(new_id("cmpl"), "text_completion", self.server.name)
         texts = [text for one in read for text in self.server.spread(one, asked.n or 1)]
         one, each = read[0], asked.n or 1
         if asked.stream:
-            events = with_traces(TextEvents(head, one, asked.stream_options, each), asked.trace)
+            events = ChunkEvents(head, one, asked, each)
             return await self.server.stream(request, texts, events)
         results = await self.server.results(request, texts)
-        choices = [answers.text_choice(n, result, one.logprobs) for n, result in enumerate(results)]
-        add_traces(choices, results, asked.trace)
+        choices = [answers.text_choice(n, result, one) for n, result in enumerate(results)]
         return JSONResponse(head.of(choices, usage=answers.usage(results, one.form, each)))
 
     async def responses(self, request: Request) -> Response:
-        """`POST /v1/responses`."""
         asked = await self.server.read(request, protocol.ResponsesRequest)
         one = self.server.reader.responses(asked)
         await self.server.check(request, one.source, one.field)
@@ -126,7 +126,6 @@ class Routes:
         return JSONResponse(answers.response(head, body, result, items, counted))
 
     async def decisions(self, request: Request) -> Response:
-        """`POST /v1/decisions`."""
         asked = await self.server.read(request, protocol.DecisionRequest)
         model = self.server.reader.model_of(asked.model)
         found = await self.server.threaded(request, decide, model, asked)
@@ -134,7 +133,6 @@ class Routes:
         return JSONResponse({"model": self.server.name, "answers": found, "usage": read})
 
     async def detect(self, request: Request) -> Response:
-        """`POST /v1/detect`."""
         asked = await self.server.read(request, protocol.DetectRequest)
         mark = self.server.reader.watermark(asked.watermark)
         source = read_structured(asked.structured_outputs or protocol.Structured())
@@ -144,7 +142,6 @@ class Routes:
         return JSONResponse({"object": "detection", **asdict(found)})
 
     async def tokenize(self, request: Request) -> Response:
-        """`POST /v1/tokenize`."""
         asked = await self.server.read(request, protocol.TokenizeRequest)
         self.server.reader.model_of(asked.model)
         given = [each for each in (asked.prompt, asked.messages) if each is not None]
@@ -154,7 +151,6 @@ class Routes:
         return JSONResponse({"tokens": tokens, "count": len(tokens)})
 
     async def explain(self, request: Request) -> Response:
-        """`POST /v1/explain`."""
         asked = await self.server.read(request, protocol.ExplainRequest)
         source = read_structured(asked.structured_outputs)
         if source is None:
@@ -165,7 +161,31 @@ class Routes:
         return JSONResponse(told)
 
     async def embeddings(self) -> Body:
-        """`POST /v1/embeddings`, which is refused."""
         raise Refusal(
             400, "embeddings are not supported: the models generate", INVALID, code="unsupported"
         )
+
+
+def explained(source: Source, model: Model) -> dict[str, Any]:
+    """The parts of a source, a shortest text, and what may come first."""
+    vocabulary = model.vocabulary
+    constraint = compile_source(plain(source), vocabulary, BUDGET)
+    with metered(Meter(BUDGET, "explaining").tick, fresh=True):
+        start = constraint.start()
+        allowed: list[int] = unpack(constraint.mask(start)).tolist()
+        example, shortest = constraint.example(), constraint.distance(start)
+    some = [vocabulary.tokens[token] or b"" for token in allowed[:TOKENS]]
+    return {
+        "object": "explanation",
+        "enforced": [asdict(each) for each in islice(enforcement(plain(source)), LINES)],
+        "example": example,
+        "shortest_tokens": shortest,
+        "first_tokens": [each.decode(errors="replace") for each in some],
+        "first_count": len(allowed),
+    }
+
+
+def detected(mark: Watermark, model: Model, text: str, source: Source | None) -> Detection:
+    """The evidence of a watermark in a text, which must be one of `source`."""
+    held = None if source is None else compile_source(plain(source), model.vocabulary, BUDGET)
+    return mark.detect(text, model, held)

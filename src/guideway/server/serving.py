@@ -50,7 +50,6 @@ class Server:
         self.started = int(time.time())
 
     async def read(self, request: Request, kind: type[Read]) -> Read:
-        """The body of a request."""
         try:
             body: Any = from_json(await request.body())
         except ClientDisconnect:
@@ -118,7 +117,6 @@ class Server:
         return [replace(asked, settings={**asked.settings, "seed": seed + n}) for n in range(count)]
 
     async def result(self, asked: Asked, record: Record) -> Result[Any]:
-        """Generate one text."""
         arguments = asked.arguments
         generate: Any = asked.model.agenerate
         submit: Any = self.engine.submit
@@ -161,7 +159,6 @@ class Server:
         record.results.append(made)
 
     async def parts(self, asked: Asked, record: Record) -> AsyncIterator[Part[Any]]:
-        """Stream one text."""
         stream = self.engine.astream(
             asked.prompt, asked.source, model=asked.model, **asked.arguments
         )
@@ -205,7 +202,6 @@ class Server:
         return _Stream(body(), kept)
 
     def _failure(self, error: Exception) -> Refusal:
-        """The error that ends a stream."""
         if isinstance(error, TimeoutError):
             return _timeout(self.limits.timeout)
         refusal = as_refusal(error)

@@ -20,27 +20,16 @@ BUDGET: Final = replace(Budget.untrusted(), token_fuel=2_000_000)
 @final
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of requests; beyond them a request gets a 4xx with the limit in its message.
+    """Limits of requests; beyond them a request gets a 4xx with the limit in its message."""
 
-    Attributes:
-        body: bytes of a request.
-        depth: nesting of its JSON.
-        tokens: the greatest `max_tokens`, and the default of requests that give none.
-        queue: requests that wait beyond those that run; more get 429.
-        sending: seconds in which the body of a request must arrive.
-        timeout: seconds after which a request ends with 503.
-        compiling: seconds that a source may take to compile.
-        memory: bytes that compiling one source may take.
-    """
-
-    body: int = 2 << 20
-    depth: int = 64
-    tokens: int = 1024
-    queue: int = 64
-    sending: float = 30.0
-    timeout: float = 300.0
-    compiling: float = 2.0
-    memory: int = 1 << 30
+    body: int = 2 << 20  # bytes of a request
+    depth: int = 64  # nesting of its JSON
+    tokens: int = 1024  # the greatest `max_tokens`, and the default of requests that give none
+    queue: int = 64  # requests that wait beyond those that run; more get 429
+    sending: float = 30.0  # seconds in which the body of a request must arrive
+    timeout: float = 300.0  # seconds after which a request ends with 503
+    compiling: float = 2.0  # seconds that a source may take to compile
+    memory: int = 1 << 30  # bytes that compiling one source may take
 
 
 @final

@@ -50,7 +50,6 @@ def read_grammar(text: str, syntax: Literal["lark", "regex", "gbnf"]) -> Source:
 
 
 def read_structured(given: Structured) -> Source | None:
-    """The source of vLLM's `structured_outputs`."""
     return _only(_given(given, _STRUCTURED, "structured_outputs."))[0]
 
 

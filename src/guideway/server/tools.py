@@ -27,17 +27,11 @@ Tool = dict[str, Any]
 @final
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The tools that a reply may call.
+    """The tools that a reply may call."""
 
-    Attributes:
-        functions: descriptions of functions, as in chat completions.
-        custom: custom tools by name.
-        choice: "auto", "required", "none".
-    """
-
-    functions: list[Tool]
-    custom: dict[str, CustomTool]
-    choice: str
+    functions: list[Tool]  # descriptions of functions, as in chat completions
+    custom: dict[str, CustomTool]  # custom tools by name
+    choice: str  # "auto", "required", "none"
 
     @classmethod
     def of(cls, tools: list[Tool], choice: Any) -> "Chosen":
@@ -108,7 +102,6 @@ def _by_name(tools: list[Tool]) -> dict[str, Tool]:
 
 
 def _as_chat(tool: Tool) -> Tool:
-    """A tool of the Responses API in the form of chat completions."""
     kind = tool["type"]
     if kind in tool:
         return tool

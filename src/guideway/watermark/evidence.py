@@ -164,24 +164,17 @@ class Evidence:
     """The positions of a text that count, in order.
 
     Attributes:
-        scheme: the watermark.
-        places: token indices.
-        scores: score of each.
-        means: expected scores without a mark.
-        variances: their variances.
-        repeated: number of positions left out as repetitions.
         lists: green list of each token; empty if all are independent.
-        sizes: sizes of these lists.
     """
 
-    scheme: Scheme
-    places: NDArray[np.int64]
-    scores: Numbers
-    means: Numbers
-    variances: Numbers
-    repeated: int = 0
+    scheme: Scheme  # the watermark
+    places: NDArray[np.int64]  # token indices
+    scores: Numbers  # score of each
+    means: Numbers  # expected scores without a mark
+    variances: Numbers  # their variances
+    repeated: int = 0  # number of positions left out as repetitions
     lists: NDArray[np.int64] = field(default_factory=_none)
-    sizes: NDArray[np.int64] = field(default_factory=_none)
+    sizes: NDArray[np.int64] = field(default_factory=_none)  # sizes of these lists
 
     @property
     def z(self) -> float:
@@ -210,7 +203,6 @@ class Evidence:
         return float(self.scores.sum()) / parts if parts else 0.0
 
     def urns(self) -> list[Urn]:
-        """The tokens that are of one list with others."""
         _, found, counts = np.unique(self.lists, return_inverse=True, return_counts=True)
         each = [np.flatnonzero(found == n) for n in np.flatnonzero(counts > 1)]
         sizes, greens = self.sizes, np.rint(self.means[: len(self.sizes)] * self.sizes)
@@ -219,7 +211,6 @@ class Evidence:
         ]
 
     def deviation(self, weights: Numbers) -> float:
-        """The standard deviation of the sum of scores by weights."""
         whole = float((weights**2 * self.variances).sum())
         for urn in self.urns():
             some = weights[list(urn.places)]
@@ -228,7 +219,6 @@ class Evidence:
         return math.sqrt(max(0.0, whole)) if whole > ROUNDED else 0.0
 
     def at(self, chosen: "NDArray[np.int64] | slice") -> "Evidence":
-        """Some of the positions."""
         return replace(
             self,
             places=self.places[chosen],

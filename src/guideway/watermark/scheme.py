@@ -45,27 +45,16 @@ GREEN: Final = ("left", "min", "self", "unigram")  # those that colour tokens
 @final
 @dataclass(frozen=True, slots=True)
 class Scheme:
-    """A watermark.
+    """A watermark."""
 
-    Attributes:
-        secret: 64 bits of the key.
-        kind: the hash, and the use of the bits.
-        context: number of previous tokens in the hash; 0 for unigram.
-        gamma: share of green tokens.
-        delta: bias of their logits; infinite forbids others.
-        early: True to act before temperature and filters.
-        within: True to choose green tokens among allowed ones.
-        depth: layers of SynthID's tournament.
-    """
-
-    secret: int = field(repr=False)
-    kind: Kind = "left"
-    context: int = 1
-    gamma: float = 0.25
-    delta: float = 2.0
-    early: bool = False
-    within: bool = True
-    depth: int = 30
+    secret: int = field(repr=False)  # 64 bits of the key
+    kind: Kind = "left"  # the hash, and the use of the bits
+    context: int = 1  # number of previous tokens in the hash; 0 for unigram
+    gamma: float = 0.25  # share of green tokens
+    delta: float = 2.0  # bias of their logits; infinite forbids others
+    early: bool = False  # True to act before temperature and filters
+    within: bool = True  # True to choose green tokens among allowed ones
+    depth: int = 30  # layers of SynthID's tournament
 
     @property
     def ranked(self) -> "Scheme":
@@ -152,7 +141,6 @@ def _secrets(
 
 
 def _of_itself(secret: int, ids: Int[Tensor, "batch choices"]) -> Int[Tensor, "batch choices"]:
-    """h(key, token) of each token."""
     return keys(torch.full_like(ids.flatten(), secret), ids.flatten()).view(ids.shape)
 
 
@@ -167,7 +155,6 @@ ONE: Final = 1 << 53
 
 
 def green_free(numbers: Int[Tensor, "*shape"], gamma: float) -> Bool[Tensor, "*shape"]:
-    """Green tokens of free text."""
     return shares(numbers) < round(gamma * ONE)
 
 
@@ -224,7 +211,6 @@ def _mass(row: Float[Tensor, "batch choices"]) -> Float[Tensor, "batch"]:
 
 
 def layers(numbers: Int[Tensor, "*shape"], depth: int) -> list[Int[Tensor, "*shape"]]:
-    """The bits of each layer."""
     return [(numbers >> layer) & 1 for layer in range(depth)]
 
 

@@ -95,11 +95,13 @@ class Enforced:
     how: str
 
 
-_SAID: Final = {
+_HOW: Final = {
     "type": "only values of these types can start",
-    "minimum": "an automaton over the digits, for every spelling of a number",
+    "minimum maximum exclusiveMinimum exclusiveMaximum": (
+        "an automaton over the digits, for every spelling of a number"
+    ),
     "multipleOf": "an automaton over the digits that tracks the remainder",
-    "minLength": "characters are counted",
+    "minLength maxLength": "characters are counted",
     "format": "the automaton of the format",
     JSON_TEXT: "JSON of its schema, spelled inside a string",
     "properties": "a trie of the keys; no key comes twice",
@@ -107,33 +109,25 @@ _SAID: Final = {
     "patternProperties": "the automata of all key patterns run side by side",
     "additionalProperties": "other keys are read to their end; none comes twice",
     "propertyNames": "an automaton that every key satisfies",
-    "minProperties": "members are counted",
-    "dependencies": "a condition that is tracked member by member",
-    "items": "item by item",
-    "minItems": "items are counted",
+    "minProperties maxProperties": "members are counted",
+    "dependencies dependentRequired dependentSchemas": (
+        "a condition that is tracked member by member"
+    ),
+    "items prefixItems additionalItems": "item by item",
+    "minItems maxItems": "items are counted",
     "uniqueItems": "items are remembered by value; an equal one cannot end",
-    "contains": "matching items are counted",
+    "contains minContains maxContains": "matching items are counted",
     "unevaluatedProperties": "members that other keywords evaluate are tracked one by one",
     "unevaluatedItems": "items that other keywords evaluate are tracked one by one",
     "allOf": "intersected with the keywords beside it",
     "anyOf": "alternatives; shared parts are followed once",
     "oneOf": "alternatives, each without its overlap with the others",
     "not": "the complement, keyword by keyword",
-    "if": "(if and then) or (not if and else)",
+    "if then else": "(if and then) or (not if and else)",
     "$ref": "replaced by the schema it refers to",
-    "$dynamicRef": "replaced by the schema it refers to from here",
+    "$dynamicRef $recursiveRef": "replaced by the schema it refers to from here",
 }
-_ALIKE: Final = {
-    **dict.fromkeys(("maximum", "exclusiveMinimum", "exclusiveMaximum"), "minimum"),
-    **dict.fromkeys(("maxLength",), "minLength"),
-    **dict.fromkeys(("maxProperties",), "minProperties"),
-    **dict.fromkeys(("dependentRequired", "dependentSchemas"), "dependencies"),
-    **dict.fromkeys(("prefixItems", "additionalItems"), "items"),
-    **dict.fromkeys(("maxItems",), "minItems"),
-    **dict.fromkeys(("minContains", "maxContains"), "contains"),
-    **dict.fromkeys(("then", "else"), "if"),
-    "$recursiveRef": "$dynamicRef",
-}
+_SAID: Final = {name: how for names, how in _HOW.items() for name in names.split()}
 _BOUND: Final = re.compile(r"^=|~[0-9]+$")
 _MERGED: Final = frozenset(("allOf", "$ref", "$dynamicRef", "$recursiveRef"))
 _NAMES: Final = frozenset(
@@ -151,9 +145,11 @@ _ANNOTATIONS: Final = frozenset(
 ABOUT_ONE_TYPE: Final = {**KIND_OF, JSON_TEXT: "string"}
 # Keywords that have no effect without one of these others.
 _NEEDS: Final = {
-    **dict.fromkeys(("then", "else"), ("if",)),
+    "then": ("if",),
+    "else": ("if",),
     "if": ("then", "else"),
-    **dict.fromkeys(("minContains", "maxContains"), ("contains",)),
+    "minContains": ("contains",),
+    "maxContains": ("contains",),
 }
 
 
@@ -247,7 +243,7 @@ def _why_inert(raw: Mapping[str, Json], name: str) -> str:
 
 def _how(raw: Mapping[str, Json], name: str) -> str:
     special = _SPECIAL.get(name)
-    return _SAID[_ALIKE.get(name, name)] if special is None else special(raw)
+    return _SAID[name] if special is None else special(raw)
 
 
 def _values(raw: Mapping[str, Json]) -> str:

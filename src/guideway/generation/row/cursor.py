@@ -32,17 +32,11 @@ TRIES: Final = 32  # tokens refused for either limit in one step; each costs a d
 @final
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """The choice that a constraint leaves at a position; a detector can recompute it from the text.
+    """The choice that a constraint leaves at a position, which a detector recomputes."""
 
-    Attributes:
-        row: allowed tokens without ends, whatever the limits.
-        free: True if they differ in their first byte.
-        before: tokens at earlier free positions.
-    """
-
-    row: Row
-    free: bool
-    before: tuple[int, ...]
+    row: Row  # allowed tokens without ends, whatever the limits
+    free: bool  # True if they differ in their first byte
+    before: tuple[int, ...]  # tokens at earlier free positions
 
 
 @final
@@ -61,39 +55,31 @@ class Free:
 
     @property
     def accepts(self) -> bool:
-        """Return True if the text may end here."""
         return not self._taken
 
     def row(self) -> Row:
-        """The tokens that may come next, packed."""
         if self._taken:
             return across_row(self._vocabulary, self._taken)
         return self._text if self._count < self._least else self._text | self._ends
 
     def admits(self, token: int) -> bool:
-        """Return True: every token of `row` may be taken."""
         return True
 
     def narrow(self) -> bool:
-        """Return False: no token is removed."""
         return False
 
     def fits(self, token: int) -> bool:
-        """Return True: an end always fits."""
         return True
 
     def choices(self, tokens: Sequence[int]) -> Choices | None:
-        """Between which tokens a constraint leaves the choice; None without one."""
         return None
 
     def take(self, token: int) -> bool:
-        """Go on by a token; never refused."""
         self._count += 1
         self._taken = _after(self._taken, token)
         return True
 
     def matches(self, text: str) -> bool:
-        """Return True: every text is complete."""
         return True
 
 
@@ -134,7 +120,6 @@ class Held:
 
     @property
     def position(self) -> tuple[CompiledConstraint, DecodeState]:
-        """The constraint and its state."""
         return self._constraint, self._state
 
     @property
@@ -229,7 +214,6 @@ class Held:
         return False
 
     def matches(self, text: str) -> bool:
-        """Return True if `text` is in the language."""
         return self._constraint.matches(text)
 
     def _unended(self, row: Row) -> Row:
@@ -269,7 +253,6 @@ def _after(taken: Taken, token: int) -> Taken:
 
 @lru_cache(16)
 def end_row(vocabulary: Vocabulary) -> Row:
-    """All end ids."""
     return pack(sorted(vocabulary.eos_ids), vocabulary.width)
 
 

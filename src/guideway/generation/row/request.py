@@ -79,16 +79,13 @@ class Event:
     """One step of one row.
 
     Attributes:
-        row: index of the request in the batch.
-        token: the token drawn, None for an end id or an interruption.
-        text: new whole characters that cannot become part of a stop string.
         finish_reason: why the row ends with this event, None if it continues.
         steps: the traced steps since the last event, if the request asks for a trace.
     """
 
-    row: int
-    token: int | None
-    text: str
+    row: int  # index of the request in the batch
+    token: int | None  # the token drawn, None for an end id or an interruption
+    text: str  # new whole characters that cannot become part of a stop string
     finish_reason: FinishReason | None = None
     steps: tuple[TracedStep, ...] = ()
 

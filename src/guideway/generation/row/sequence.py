@@ -105,7 +105,6 @@ class Sequence:
         return self.request.constraint is not None or not self._cursor.accepts
 
     def text_context(self) -> TextContext:
-        """The text so far, as classifiers read it."""
         request = self.request
         return TextContext.of(self.tokens, self.vocabulary, request.asked, request.joint)
 
@@ -209,7 +208,6 @@ class Sequence:
 
     @property
     def text(self) -> str:
-        """The text so far."""
         return self._transcript.text
 
     @property
@@ -244,11 +242,9 @@ class Sequence:
         return Standing(number, count_tokens(self._cursor.row()), self._cursor.accepts, forced)
 
     def note(self, step: TracedStep) -> None:
-        """Keep what the stages of the last step did."""
         self._trace.append(step)
 
     def event(self) -> Event:
-        """The last step."""
         token = self.tokens[-1] if len(self.tokens) > self._events else None
         self._events = len(self.tokens)
         text = self._transcript.take(final=self.finish_reason is not None)
@@ -273,7 +269,6 @@ class Sequence:
         self.finish_reason, self.error = "error", error
 
     def completion(self, memory: int) -> Completion:
-        """The result; `memory` is the peak in bytes."""
         sampling = self.request.sampling
         return Completion(
             tokens=tuple(self.tokens),

@@ -45,7 +45,6 @@ class Transcript:
         self._searched = 0
 
     def fork(self) -> "Transcript":
-        """The same text, which grows on its own."""
         other = copy.copy(self)
         other._bytes = bytearray(self._bytes)
         other._decoder = codecs.getincrementaldecoder("utf-8")("replace")
@@ -54,7 +53,6 @@ class Transcript:
 
     @property
     def text(self) -> str:
-        """All of the text so far."""
         return "" if self._waits else self._bytes.decode(errors="replace")
 
     @property
@@ -68,7 +66,6 @@ class Transcript:
         return "" if self._joint else codecs.utf_8_decode(self._bytes, "replace", False)[0]
 
     def push(self, piece: bytes) -> None:
-        """Append the bytes of a token."""
         self._bytes += piece
         if self._joint and not self._joint.startswith(self._bytes[: len(self._joint)]):
             self._joint = b""  # free text that does not begin as expected is left as it is
@@ -95,7 +92,6 @@ class Transcript:
             return None
 
     def cut(self, place: int) -> None:
-        """Drop everything from `place` on."""
         del self._bytes[place:]
 
     def take(self, *, final: bool = False) -> str:

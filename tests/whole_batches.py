@@ -1,0 +1,24 @@
+"""Requests as whole batches: what `Model.generate` does with them, without prompts and values."""
+
+from collections.abc import Sequence as Listed
+from collections.abc import Sequence as Requests
+from typing import Any
+
+from guideway.generation.ensemble.ensemble import Ensemble
+from guideway.generation.loop import Decoding
+from guideway.generation.row.request import Completion, Request
+from guideway.models.protocol import LanguageModel
+from guideway.search.loop import Searching
+
+
+def generate(model: LanguageModel[Any] | Ensemble, requests: Requests[Request]) -> list[Completion]:
+    decoding = Decoding(model, requests)
+    for _ in decoding:
+        pass
+    return decoding.completions
+
+
+def find(model: LanguageModel[Any] | Ensemble, requests: Listed[Request]) -> list[list[Completion]]:
+    searching = Searching(model, requests)
+    searching.run()
+    return searching.completions
