@@ -14,9 +14,10 @@ know it. All that the constraint enforces is described, except patterns that hav
 
 import json
 import re
+from collections.abc import Callable
 from decimal import Decimal
 from sys import float_info
-from typing import Any, final
+from typing import Any, Final, final
 
 from guideway.chat.tool_formats import FORMATS
 from guideway.chat.tools import Tools
@@ -103,57 +104,10 @@ def describe(what: object) -> str:
             return f"a text of {root} in this grammar:\n{text}"
         case Lark(text, start):
             return f"a text of {start} in this Lark grammar:\n{text}"
-        case _:
-            return _describe_text(given)
-
-
-def _describe_text(given: Source) -> str:  # noqa: PLR0911  one arm for each kind of source
-    match given:
-        case Choice(options):
-            return "one of: " + " | ".join(map(_quote, options))
-        case Literal(text):
-            return _quote(text)
-        case Text():
-            return "any text"
-        case Regex(pattern):
-            return f"text that matches the regular expression {pattern}"
-        case Either(parts):
-            return "\nor ".join(map(describe, parts))
-        case Both(parts):
-            return "\nand ".join(map(describe, parts))
-        case Chain(parts):
-            return "\nthen ".join(map(describe, parts))
-        case Inverse(item):
-            return f"any text but {describe(item)}"
-        case Repetition(item, low, high):
-            return f"{_count(low, high)} times {describe(item)}"
-        case _:
-            return _describe_place(given)
-
-
-def _describe_place(given: Source) -> str:  # noqa: PLR0911  one arm for each kind of source
-    match given:
-        case Substring(chunks):
-            return f"a part of this text, word for word: {_quote(''.join(chunks))}"
-        case Special(token):
-            return f"the token {token}"
-        case Others(without):
-            left_out = "".join(f", but no {token}" for token in without)
-            return f"any text and special tokens{left_out}"
-        case Until(stop, include):
-            return f"any text {'up to' if include else 'without'} {describe(stop)}"
-        case Captured(_, item) | Region(_, item):
-            return describe(item)
-        case Regions(tags):
-            return "any text, in which may stand\n" + "\nor ".join(map(describe, tags))
-        case Thinking(item, begin, end):
-            return f"{describe(begin)}, thoughts, {describe(end)}, then\n{describe(item)}"
-        case Tools():
-            return _describe_tools(given)
-        case Composed():
+        case Composed() if type(given) not in _TEXTS:
             return describe(given.spelled_out)
         case _:
-            return type(given).__name__
+            return _TEXTS.get(type(given), lambda _: type(given).__name__)(given)
 
 
 def _describe_tools(given: Tools) -> str:
@@ -181,6 +135,42 @@ def _written(part: Source) -> str:
             return options[0]
         case _:
             return describe(part)
+
+
+def _others(given: Others) -> str:
+    return "any text and special tokens" + "".join(f", but no {token}" for token in given.without)
+
+
+def _thinking(given: Thinking) -> str:
+    begin, end, item = map(describe, (given.begin, given.end, given.item))
+    return f"{begin}, thoughts, {end}, then\n{item}"
+
+
+_TEXTS: Final[dict[type, Callable[[Any], str]]] = {
+    Choice: lambda given: "one of: " + " | ".join(map(_quote, given.options)),
+    Literal: lambda given: _quote(given.text),
+    Text: lambda _: "any text",
+    Regex: lambda given: f"text that matches the regular expression {given.pattern}",
+    Either: lambda given: "\nor ".join(map(describe, given.parts)),
+    Both: lambda given: "\nand ".join(map(describe, given.parts)),
+    Chain: lambda given: "\nthen ".join(map(describe, given.parts)),
+    Inverse: lambda given: f"any text but {describe(given.item)}",
+    Repetition: lambda given: f"{_count(given.low, given.high)} times {describe(given.item)}",
+    Substring: lambda given: f"a part of this text, word for word: {_quote(''.join(given.chunks))}",
+    Special: lambda given: f"the token {given.token}",
+    Others: _others,
+    Until: lambda given: (
+        f"any text {'up to' if given.include else 'without'} {describe(given.stop)}"
+    ),
+    Captured: lambda given: describe(given.item),
+    Region: lambda given: describe(given.item),
+    Regions: lambda given: (
+        "any text, in which may stand\n" + "\nor ".join(map(describe, given.tags))
+    ),
+    Thinking: _thinking,
+    Tools: _describe_tools,
+}
+"""Descriptions of sources that are not JSON."""
 
 
 def _quote(value: object) -> str:

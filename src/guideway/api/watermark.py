@@ -332,23 +332,20 @@ def _tokens(given: object, reader: PromptReader | None) -> list[int]:
             raise SourceError("a text needs tokenizer=: a tokenizer, a model or a vocabulary")
         check_text(given, "the text")
         return list(reader.continuation(Prompt(()), given)) if given else []
-    if hasattr(given, "tolist") and getattr(given, "ndim", 1) == 1:  # of numpy, or of torch
-        given = cast("Any", given).tolist()
-    listed = isinstance(given, Sequence) and not isinstance(given, BYTES)
-    found = [_id(each) for each in cast("Sequence[object]", given)] if listed else [-1]
-    if -1 in found:
+    listed: Any = given
+    if hasattr(given, "tolist") and not isinstance(given, BYTES):  # of numpy, or of torch
+        listed = cast("Any", given).tolist()
+    right = isinstance(listed, Sequence) and not isinstance(listed, BYTES)
+    if not right or not all(map(_is_id, listed)):
         raise SourceError(
             f"text_or_tokens must be a text or a list of token ids, not {given!r}"[:300]
         )
-    return found
+    return [int(token) for token in listed]
 
 
-def _id(given: object) -> int:
-    """A token id, −1 for other objects."""
-    if isinstance(given, bool) or not isinstance(given, int | np.integer):
-        return -1
-    token = int(cast("int", given))
-    return token if 0 <= token < 1 << 31 else -1
+def _is_id(given: object) -> bool:
+    whole = isinstance(given, int | np.integer) and not isinstance(given, bool)
+    return whole and 0 <= cast("int", given) < 1 << 31
 
 
 def _alike(one: Vocabulary, other: Vocabulary) -> bool:

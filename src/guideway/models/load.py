@@ -51,23 +51,7 @@ def load(
     quantize: str | None = None,
     backend: str | None = None,
 ) -> TransformersModel | LlamaCppModel:
-    """The model that `source` names.
-
-    Args:
-        source: a built-in name, a folder, a .gguf file, a hub id, or a transformers model.
-        tokenizer: the tokenizer of a transformers model that is given as an object.
-        device: where it runs: a GPU if there is one, if not given.
-        dtype: the type of the weights, or its name ("bf16", "float16", …; "auto": the checkpoint's
-            own). If not given, float32 on a CPU and "auto" on a GPU.
-        quantize: "int8" or "int4" packs the weights of linear layers.
-        backend: "transformers" or "llama.cpp". If not given, "llama.cpp" for a .gguf file where it
-            is installed and neither `dtype` nor `quantize` asks for other weights.
-
-    Raises:
-        ModelError: it is not there, not readable, or not complete, saying what was tried; or it
-            cannot be quantized, or the backend cannot run it.
-        UnsupportedError: its tokenizer does not decode token by token.
-    """
+    """The model that `source` names, with the arguments and errors of `guideway.load`."""
     if backend is not None and backend not in BACKENDS:
         raise ModelError(
             f'backend is {brief(backend)}: it must be "transformers", "llama.cpp" or None'

@@ -75,22 +75,6 @@ def certain(root: Sequence, memory: int) -> list[Completion]:
             return [done]
 
 
-@final
-class Plans:
-    """The settings of the rows of a call, read once for each set of requests."""
-
-    def __init__(self, device: torch.device) -> None:
-        self._device = device
-        self._known = dict[tuple[int, ...], Plan]()
-
-    def of(self, rows: Listed[Sequence]) -> Plan:
-        """Settings of these rows, by the numbers of their requests."""
-        numbers = tuple(row.number for row in rows)
-        if numbers not in self._known:
-            self._known[numbers] = plan_of(rows, self._device)
-        return self._known[numbers]
-
-
 @torch.inference_mode()
 def scores(
     ensemble: Ensemble,
@@ -99,11 +83,11 @@ def scores(
     rows: Listed[Sequence],
     places: Listed[int],
     kind: Kind,
-    plans: Plans,
+    plan: Plan,
 ) -> Scores:
     """Scores of rows of a batch; a row fails on NaN or +∞.
 
-    `places` are the indices of `rows` in the batch, `plans` caches settings for this call.
+    `places` are the indices of `rows` in the batch, `plan` has their settings.
     """
     width, device = ensemble.vocabulary.width, ensemble.device
     allowed = unpack(upload([row.row() for row in rows], width, device), width)
@@ -121,7 +105,7 @@ def scores(
     state = Step(logits, before, ensemble.vocabulary, sums, texts, asked=asked)
     made = _evaluated(ensemble, state, rows, kind)
     marking = ensemble.mark and Marking.of(ensemble.mark, rows, ensemble.vocabulary, device)
-    values = _chain(made.logs, plans.of(rows), rows, marking)
+    values = _chain(made.logs, plan, rows, marking)
     own, kept = made.own, made.kept
     if kind != "beam":
         values = values.log_softmax(1)
@@ -188,7 +172,7 @@ class Searching:
         for root in unfinished:
             root.count()  # for the forward that reads the prompt
         self._searches = {root.number: search_for(root) for root in unfinished}
-        self._plans = Plans(ensemble.device)
+        self._plans = dict[tuple[int, ...], Plan]()  # by the numbers of the rows
 
     def run(self) -> None:
         if not self._searches:
@@ -286,7 +270,11 @@ class Searching:
         """Call `step` of the searches of one kind; failed ones are left out."""
         rows = [row for number in group for row in self._searches[number].rows]
         where = [place for number in group for place in places[number]]
-        made = scores(self._ensemble, forward.cache, forward.logits, rows, where, kind, self._plans)
+        numbers = tuple(row.number for row in rows)
+        if numbers not in self._plans:
+            self._plans[numbers] = plan_of(rows, self._ensemble.device)
+        plan = self._plans[numbers]
+        made = scores(self._ensemble, forward.cache, forward.logits, rows, where, kind, plan)
         answers = dict[int, Listed[int] | None]()
         begin = 0
         for number in group:

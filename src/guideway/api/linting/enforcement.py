@@ -11,7 +11,7 @@ expression, or parts of a combination, numbered from 0.
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final, TypeAlias, cast, final
+from typing import Any, Final, TypeAlias, cast, final
 from typing import Literal as OneOf
 
 from guideway.chat.parts import parts_of
@@ -313,7 +313,10 @@ def enforcement(source: Source) -> Iterator[Enforced]:
             case Lark():
                 yield from _placed(place, _symbols(read_lark(given)))
             case _:
-                yield Enforced(place, type(given).__name__, "exact", _enforcement_how(given))
+                how = _PARTS.get(
+                    type(given), lambda _: "its item, found again in the finished text"
+                )
+                yield Enforced(place, type(given).__name__, "exact", how(given))
                 inner = enumerate(parts_of(given))
                 todo.extend(reversed([(f"{place}/{n}", part) for n, part in inner]))
 
@@ -323,48 +326,6 @@ def _placed(place: str, found: Iterator[Enforced]) -> Iterator[Enforced]:
     for one in found:
         inner = f"{place}: {one.place}" if place else one.place
         yield Enforced(inner, one.part, one.standing, one.how)
-
-
-def _enforcement_how(given: Source) -> str:  # noqa: PLR0911  an arm for each kind of source
-    match given:
-        case Choice(options):
-            return f"a trie of {len(options)} texts"
-        case Literal(text):
-            return f"exactly its {len(text.encode())} bytes"
-        case Sequence(parts):
-            return f"{len(parts)} parts, one after the other"
-        case Either(parts):
-            return f"any of {len(parts)} parts; shared parts are followed once"
-        case Both(parts):
-            return f"the meet of {len(parts)} automata"
-        case Inverse():
-            return "valid UTF-8 that the automaton does not accept"
-        case Repetition(_, low, high):
-            return _times(low, high)
-        case Text():
-            return "any valid UTF-8"
-        case _:
-            return _how_placed(given)
-
-
-def _how_placed(given: Source) -> str:  # noqa: PLR0911  an arm for each kind of source
-    match given:
-        case Special(token):
-            return f"the id of {token}, and no text"
-        case Others():
-            return "free text, and the ids of other special tokens"
-        case Until(_, include):
-            return "free text up to the first stop" if include else "free text without the stops"
-        case Tag():
-            return "its parts in a row; after its trigger, in free text"
-        case Regions(tags, low, high):
-            return f"free text without triggers; {_times(low, high)} one of {len(tags)} tags"
-        case Thinking():
-            return "free text between two marks, then its item"
-        case Tools(tools, form, choice):
-            return f"replies in the format {form}, {len(tools)} tools, choice {choice}"
-        case _:
-            return "its item, found again in the finished text"
 
 
 def _rules(grammar: Grammar) -> Iterator[Enforced]:
@@ -432,3 +393,30 @@ def _times(low: int, high: int | None) -> str:
     if high is None:
         return f"{low} times or more" + (", counted" if low > 1 else "")
     return f"{low} times, counted" if low == high else f"{low} to {high} times, counted"
+
+
+_PARTS: Final[dict[type, Callable[[Any], str]]] = {
+    Choice: lambda given: f"a trie of {len(given.options)} texts",
+    Literal: lambda given: f"exactly its {len(given.text.encode())} bytes",
+    Sequence: lambda given: f"{len(given.parts)} parts, one after the other",
+    Either: lambda given: f"any of {len(given.parts)} parts; shared parts are followed once",
+    Both: lambda given: f"the meet of {len(given.parts)} automata",
+    Inverse: lambda _: "valid UTF-8 that the automaton does not accept",
+    Repetition: lambda given: _times(given.low, given.high),
+    Text: lambda _: "any valid UTF-8",
+    Special: lambda given: f"the id of {given.token}, and no text",
+    Others: lambda _: "free text, and the ids of other special tokens",
+    Until: lambda given: (
+        f"free text {'up to the first stop' if given.include else 'without the stops'}"
+    ),
+    Tag: lambda _: "its parts in a row; after its trigger, in free text",
+    Regions: lambda given: (
+        f"free text without triggers; {_times(given.at_least, given.at_most)} one of "
+        f"{len(given.tags)} tags"
+    ),
+    Thinking: lambda _: "free text between two marks, then its item",
+    Tools: lambda given: (
+        f"replies in the format {given.format}, {len(given.tools)} tools, choice {given.choice}"
+    ),
+}
+"""How the parts of combinations are enforced."""
