@@ -29,31 +29,7 @@ from guideway.json_schema.source import JsonSchema
 from guideway.json_schema.text import read_json
 from guideway.python_types.place import INTEGER_SCHEMA
 from guideway.python_types.source import type_schema
-from guideway.sources.regions import (
-    Captured,
-    Composed,
-    Others,
-    Region,
-    Regions,
-    Special,
-    Substring,
-    Thinking,
-    Until,
-)
-from guideway.sources.sources import (
-    Both,
-    Choice,
-    Either,
-    Gbnf,
-    Inverse,
-    Literal,
-    PythonType,
-    Regex,
-    Repetition,
-    Source,
-    Text,
-    source,
-)
+from guideway.sources import regions, sources
 from guideway.sources.sources import Sequence as Chain
 
 _INDENT = "  "
@@ -94,17 +70,17 @@ def describe(what: object) -> str:
     Raises:
         SourceError, UnsupportedError: as `guideway.compile`, for what is no source.
     """
-    given = source(what)
+    given = sources.source(what)
     match given:
-        case PythonType(type_):
+        case sources.PythonType(type_):
             return _Writer(type_schema(type_).schema).document()
         case JsonSchema():
             return _Writer(read_json(given.text), given.resource_texts).document()
-        case Gbnf(text, root):
+        case sources.Gbnf(text, root):
             return f"a text of {root} in this grammar:\n{text}"
         case Lark(text, start):
             return f"a text of {start} in this Lark grammar:\n{text}"
-        case Composed() if type(given) not in _TEXTS:
+        case regions.Composed() if type(given) not in _TEXTS:
             return describe(given.spelled_out)
         case _:
             return _TEXTS.get(type(given), lambda _: type(given).__name__)(given)
@@ -125,49 +101,53 @@ def _describe_tools(given: Tools) -> str:
     return "\n".join([reply, "where the functions are", *functions])
 
 
-def _written(part: Source) -> str:
+def _written(part: sources.Source) -> str:
     match part:
-        case Literal(text):
+        case sources.Literal(text):
             return text
-        case Special(token):
+        case regions.Special(token):
             return str(token)
-        case Choice(options):
+        case sources.Choice(options):
             return options[0]
         case _:
             return describe(part)
 
 
-def _others(given: Others) -> str:
+def _others(given: regions.Others) -> str:
     return "any text and special tokens" + "".join(f", but no {token}" for token in given.without)
 
 
-def _thinking(given: Thinking) -> str:
+def _thinking(given: regions.Thinking) -> str:
     begin, end, item = map(describe, (given.begin, given.end, given.item))
     return f"{begin}, thoughts, {end}, then\n{item}"
 
 
 _TEXTS: Final[dict[type, Callable[[Any], str]]] = {
-    Choice: lambda given: "one of: " + " | ".join(map(_quote, given.options)),
-    Literal: lambda given: _quote(given.text),
-    Text: lambda _: "any text",
-    Regex: lambda given: f"text that matches the regular expression {given.pattern}",
-    Either: lambda given: "\nor ".join(map(describe, given.parts)),
-    Both: lambda given: "\nand ".join(map(describe, given.parts)),
+    sources.Choice: lambda given: "one of: " + " | ".join(map(_quote, given.options)),
+    sources.Literal: lambda given: _quote(given.text),
+    sources.Text: lambda _: "any text",
+    sources.Regex: lambda given: f"text that matches the regular expression {given.pattern}",
+    sources.Either: lambda given: "\nor ".join(map(describe, given.parts)),
+    sources.Both: lambda given: "\nand ".join(map(describe, given.parts)),
     Chain: lambda given: "\nthen ".join(map(describe, given.parts)),
-    Inverse: lambda given: f"any text but {describe(given.item)}",
-    Repetition: lambda given: f"{_count(given.low, given.high)} times {describe(given.item)}",
-    Substring: lambda given: f"a part of this text, word for word: {_quote(''.join(given.chunks))}",
-    Special: lambda given: f"the token {given.token}",
-    Others: _others,
-    Until: lambda given: (
+    sources.Inverse: lambda given: f"any text but {describe(given.item)}",
+    sources.Repetition: lambda given: (
+        f"{_count(given.low, given.high)} times {describe(given.item)}"
+    ),
+    regions.Substring: lambda given: (
+        f"a part of this text, word for word: {_quote(''.join(given.chunks))}"
+    ),
+    regions.Special: lambda given: f"the token {given.token}",
+    regions.Others: _others,
+    regions.Until: lambda given: (
         f"any text {'up to' if given.include else 'without'} {describe(given.stop)}"
     ),
-    Captured: lambda given: describe(given.item),
-    Region: lambda given: describe(given.item),
-    Regions: lambda given: (
+    regions.Captured: lambda given: describe(given.item),
+    regions.Region: lambda given: describe(given.item),
+    regions.Regions: lambda given: (
         "any text, in which may stand\n" + "\nor ".join(map(describe, given.tags))
     ),
-    Thinking: _thinking,
+    regions.Thinking: _thinking,
     Tools: _describe_tools,
 }
 """Descriptions of sources that are not JSON."""

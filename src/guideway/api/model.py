@@ -34,26 +34,8 @@ from guideway.generation.ensemble.prompt import PromptReader
 from guideway.generation.ensemble.views import LastToken, Rewritten, System, View
 from guideway.generation.score import score
 from guideway.generation.stopping import in_thread
+from guideway.logits import expr
 from guideway.logits.classifier import ClassifierTerm
-from guideway.logits.expr import (
-    GediTerm,
-    Guided,
-    Leaf,
-    Linear,
-    Mask,
-    Maximum,
-    Minimum,
-    Node,
-    Nucleus,
-    Plausible,
-    guided,
-    leaves,
-    mapped,
-    normalized,
-    number,
-    total,
-    walk,
-)
 from guideway.logits.marked import Watermarked, Whole, inner, show_whole, unmarked
 from guideway.models.adapter import Adapter, read_adapter
 from guideway.models.protocol import LanguageModel, VariedModel
@@ -134,7 +116,7 @@ class Model:
             said = f"{language_model!r} is not a language model: guideway.load loads one"
             raise SourceError(said[:300])
         reader = PromptReader(language_model.vocabulary, tokenizer)
-        self._set(Leaf(Reading(language_model, reader), name))
+        self._set(expr.Leaf(Reading(language_model, reader), name))
 
     @classmethod
     def of(cls, node: Whole) -> "Model":
@@ -150,7 +132,7 @@ class Model:
 
     def _set(self, whole: Whole) -> None:
         self.whole = whole
-        if whole != Linear(()):  # 0 is a valid operand, but cannot run
+        if whole != expr.Linear(()):  # 0 is a valid operand, but cannot run
             _ = self._ensemble  # refuse different vocabularies now, not in `generate`
 
     @cached_property
@@ -158,7 +140,7 @@ class Model:
         return Ensemble(self.whole)
 
     @property
-    def node(self) -> Node:
+    def node(self) -> expr.Node:
         """The expression.
 
         Raises:
@@ -184,8 +166,8 @@ class Model:
     @cached_property
     def cost(self) -> Cost:
         """The cost of one token: forwards, batches, and texts for classifiers."""
-        ensemble, nodes = self._ensemble, walk(self._ensemble.node)
-        terms = [term for node in nodes if isinstance(node, Guided) for term in node.terms]
+        ensemble, nodes = self._ensemble, expr.walk(self._ensemble.node)
+        terms = [term for node in nodes if isinstance(node, expr.Guided) for term in node.terms]
         texts = sum(
             (term.top + (term.rest == "keep")) / term.every
             for term in terms
@@ -201,7 +183,7 @@ class Model:
     def __str__(self) -> str:
         """The expression, its leaves, and the cost of a token."""
         shown = show_whole(self.whole)
-        if self.whole == Linear(()):
+        if self.whole == expr.Linear(()):
             return shown
         names = ", ".join(dict.fromkeys(leaf.name for leaf in self._ensemble.leaves))
         return f"{shown}\nleaves: {names}\nper token: {self.cost}"
@@ -222,7 +204,7 @@ class Model:
 
     def __mul__(self, factor: object) -> "Model":
         """Return the log-probabilities times a number."""
-        return Model.of(total([(number(factor, "a coefficient"), self.node)]))
+        return Model.of(expr.total([(expr.number(factor, "a coefficient"), self.node)]))
 
     __rmul__ = __mul__
 
@@ -230,7 +212,7 @@ class Model:
         """Return the log-probabilities divided by a number."""
         if divisor == 0:
             raise SourceError("a model cannot be divided by 0")
-        return self * (1 / number(divisor, "a divisor"))
+        return self * (1 / expr.number(divisor, "a divisor"))
 
     def __neg__(self) -> "Model":
         """Return the log-probabilities times −1."""
@@ -254,9 +236,9 @@ class Model:
         return hash(self.whole)
 
     def _plus(self, other: object, sign: float) -> "Model":
-        if isinstance(other, ClassifierTerm | GediTerm):
+        if isinstance(other, ClassifierTerm | expr.GediTerm):
             signed = replace(other, alpha=sign * other.alpha)
-            return Model.of(guided(self.node, [signed] if signed.alpha else []))
+            return Model.of(expr.guided(self.node, [signed] if signed.alpha else []))
         if isinstance(other, int) and not other:
             return self
         if not isinstance(other, Model):
@@ -264,15 +246,15 @@ class Model:
                 f"{other!r:.200} cannot be added to a model: models, guideway.classifier(…) and "
                 "guideway.gedi(…) can, and numbers multiply"
             )
-        return Model.of(total([(1.0, self.node), (sign, other.node)]))
+        return Model.of(expr.total([(1.0, self.node), (sign, other.node)]))
 
     def maximum(self, *others: "Model") -> "Model":
         """Return, for each token, the greatest log-probability among this model and `others`."""
-        return Model.of(Maximum((self.node, *(as_model(other).node for other in others))))
+        return Model.of(expr.Maximum((self.node, *(as_model(other).node for other in others))))
 
     def minimum(self, *others: "Model") -> "Model":
         """Return, for each token, the least log-probability among this model and `others`."""
-        return Model.of(Minimum((self.node, *(as_model(other).node for other in others))))
+        return Model.of(expr.Minimum((self.node, *(as_model(other).node for other in others))))
 
     def temperature(self, value: float) -> "Model":
         """Return the model at a temperature: its log-probabilities divided by `value`.
@@ -280,7 +262,7 @@ class Model:
         Raises:
             SourceError: `value` is not above 0.
         """
-        return self / number(value, "a temperature", 1e-6)
+        return self / expr.number(value, "a temperature", 1e-6)
 
     def normalized(self) -> "Model":
         """Return the expression divided by the sum of its coefficients.
@@ -290,9 +272,9 @@ class Model:
         Raises:
             SourceError: the sum is 0.
         """
-        return Model.of(normalized(self.node))
+        return Model.of(expr.normalized(self.node))
 
-    def nucleus(self, p: float, plausibility: Mask = "post_mask") -> "Model":
+    def nucleus(self, p: float, plausibility: expr.Mask = "post_mask") -> "Model":
         """Return the model limited to the smallest set of most probable tokens with mass `p`.
 
         Args:
@@ -302,9 +284,9 @@ class Model:
         Raises:
             SourceError: an argument is out of range.
         """
-        return Model.of(Nucleus(self.node, number(p, "p", 1e-9, 1), _mask(plausibility)))
+        return Model.of(expr.Nucleus(self.node, expr.number(p, "p", 1e-9, 1), _mask(plausibility)))
 
-    def plausible(self, alpha: float, plausibility: Mask = "post_mask") -> "Model":
+    def plausible(self, alpha: float, plausibility: expr.Mask = "post_mask") -> "Model":
         """Return the model limited to tokens at least `alpha` times as probable as the best one.
 
         Args:
@@ -315,7 +297,7 @@ class Model:
             SourceError: an argument is out of range.
         """
         mask = _mask(plausibility)
-        return Model.of(Plausible(self.node, number(alpha, "alpha", 0, 1), mask))
+        return Model.of(expr.Plausible(self.node, expr.number(alpha, "alpha", 0, 1), mask))
 
     def prompted(self, system: str | Callable[[Any], Any]) -> "Model":
         """Return the model with a prompt of its own.
@@ -349,7 +331,7 @@ class Model:
             SourceError: there is no such block.
             UnsupportedError: the blocks of this model are not known.
         """
-        return Model.of(mapped(self.node, lambda leaf: exited(leaf, block)))
+        return Model.of(expr.mapped(self.node, lambda leaf: exited(leaf, block)))
 
     def adapted(
         self, adapter: str | Path | Adapter | Mapping[str, Tensor], name: str = ""
@@ -373,7 +355,7 @@ class Model:
             raise SourceError(
                 f"{adapter!r:.200} is not an adapter: give a folder that PEFT wrote, or its tensors"
             )
-        for leaf in leaves(self.node):
+        for leaf in expr.leaves(self.node):
             if (there := reading(leaf).adapter) is not None:
                 raise UnsupportedError(
                     f"{leaf.name} has the adapter {there!r} already, and takes only one",
@@ -382,7 +364,7 @@ class Model:
             if not isinstance(reading(leaf).model, VariedModel):
                 raise UnsupportedError(f"{leaf.name} does not support adapters", feature="adapters")
         shown = f"adapted({name or adapter.name})"
-        return Model.of(mapped(self.node, lambda leaf: _leaf(leaf, shown, adapter=adapter)))
+        return Model.of(expr.mapped(self.node, lambda leaf: _leaf(leaf, shown, adapter=adapter)))
 
     def watermarked(self, watermark: Any) -> "Model":
         """Return the model with a `guideway.Watermark` in its generated texts.
@@ -399,15 +381,15 @@ class Model:
         """Return the model under another name in printed expressions."""
         if not isinstance(name, str) or not name:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise SourceError(f"the name of a model must be a text, not {name!r}"[:300])
-        return Model.of(mapped(self.node, lambda leaf: Leaf(leaf.source, name)))
+        return Model.of(expr.mapped(self.node, lambda leaf: expr.Leaf(leaf.source, name)))
 
     def _viewed(self, view: View, name: str) -> "Model":
         """Return the model with one more view of the prompt, before the others."""
 
-        def viewed(leaf: Leaf) -> Leaf:
+        def viewed(leaf: expr.Leaf) -> expr.Leaf:
             return _leaf(leaf, name, views=(view, *reading(leaf).views))
 
-        return Model.of(mapped(self.node, viewed))
+        return Model.of(expr.mapped(self.node, viewed))
 
     # One prompt gives one result; num_return_sequences and lists of prompts give a list. Type
     # checkers take the first overload that fits.
@@ -681,7 +663,7 @@ class Model:
             prefixes.clear()
 
 
-def layers_of(leaf: Leaf) -> int:
+def layers_of(leaf: expr.Leaf) -> int:
     """The number of blocks of a leaf's model; refused if it is unknown."""
     model = reading(leaf).model
     layers = model.layers if isinstance(model, VariedModel) else 0
@@ -693,7 +675,7 @@ def layers_of(leaf: Leaf) -> int:
     return layers
 
 
-def exited(leaf: Leaf, block: int) -> Leaf:
+def exited(leaf: expr.Leaf, block: int) -> expr.Leaf:
     """The early exit of a leaf after a block."""
     layers = reading(leaf).exit or layers_of(leaf)
     if not isinstance(block, int) or isinstance(block, bool) or not 1 <= block < layers:  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -704,12 +686,12 @@ def exited(leaf: Leaf, block: int) -> Leaf:
     return _leaf(leaf, f"exit_at({block})", exit=block)
 
 
-def _leaf(leaf: Leaf, name: str, **changes: Any) -> Leaf:
-    return Leaf(replace(reading(leaf), **changes), f"{leaf.name}.{name}")
+def _leaf(leaf: expr.Leaf, name: str, **changes: Any) -> expr.Leaf:
+    return expr.Leaf(replace(reading(leaf), **changes), f"{leaf.name}.{name}")
 
 
-def _mask(given: Mask) -> Mask:
-    if given not in get_args(Mask):
+def _mask(given: expr.Mask) -> expr.Mask:
+    if given not in get_args(expr.Mask):
         raise SourceError(f"plausibility is {given!r}: it must be 'post_mask' or 'pre_mask'")
     return given
 

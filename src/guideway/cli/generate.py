@@ -4,54 +4,17 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from guideway.cli import models, options
 from guideway.cli.console import print_json, print_line, read_lines, read_prompt, read_text
-from guideway.cli.models import (
-    Prompt,
-    answer,
-    as_prompt,
-    check,
-    generate_rows,
-    healed,
-    open_model,
-    read_rows,
-    show,
-    show_parts,
-)
-from guideway.cli.options import (
-    BUILT_IN,
-    MARK,
-    SEARCHES,
-    AsJson,
-    BatchSize,
-    BestBy,
-    BestOf,
-    Exactness,
-    Heal,
-    Lines,
-    MaxNewTokens,
-    MinP,
-    Model,
-    NumBeams,
-    PenaltyAlpha,
-    Plain,
-    Resources,
-    Seed,
-    Source,
-    System,
-    Temperature,
-    TopK,
-    TopP,
-    given,
-)
 from guideway.cli.sources import FORMS, read_source
 
 
 def choose(
     prompt: Annotated[str, typer.Argument(help="The prompt, or - for standard input.")],
     choices: Annotated[list[str], typer.Argument(help="The possible answers.")],
-    plain: Plain = False,
-    system: System = None,
-    model: Model = BUILT_IN,
+    plain: options.Plain = False,
+    system: options.System = None,
+    model: options.Model = options.BUILT_IN,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print a JSON object with the probabilities.")
     ] = False,
@@ -64,8 +27,8 @@ def choose(
 
     text = read_prompt(prompt)
     read_choices(choices)
-    loaded = open_model(model)
-    chances = loaded.choose(as_prompt(loaded, text, system, plain=plain), choices)
+    loaded = models.open_model(model)
+    chances = loaded.choose(models.as_prompt(loaded, text, system, plain=plain), choices)
     ranked = sorted(chances.items(), key=lambda pair: -pair[1])
     if as_json:
         print_json(dict(ranked))
@@ -88,23 +51,23 @@ def extract(
     schema: Annotated[
         str, typer.Option("--schema", "-s", help=f"The form of the object: {FORMS}.")
     ],
-    resources: Resources = None,
-    heal: Heal = False,
-    model: Model = BUILT_IN,
-    max_new_tokens: MaxNewTokens = 512,
-    as_json: AsJson = False,
-    jsonl: Lines = False,
-    batch_size: BatchSize = None,
-    temperature: Temperature = None,
-    top_k: TopK = None,
-    top_p: TopP = None,
-    min_p: MinP = None,
-    seed: Seed = None,
-    num_beams: NumBeams = None,
-    penalty_alpha: PenaltyAlpha = None,
-    best_of: BestOf = None,
-    best_by: BestBy = None,
-    exactness: Exactness = None,
+    resources: options.Resources = None,
+    heal: options.Heal = False,
+    model: options.Model = options.BUILT_IN,
+    max_new_tokens: options.MaxNewTokens = 512,
+    as_json: options.AsJson = False,
+    jsonl: options.Lines = False,
+    batch_size: options.BatchSize = None,
+    temperature: options.Temperature = None,
+    top_k: options.TopK = None,
+    top_p: options.TopP = None,
+    min_p: options.MinP = None,
+    seed: options.Seed = None,
+    num_beams: options.NumBeams = None,
+    penalty_alpha: options.PenaltyAlpha = None,
+    best_of: options.BestOf = None,
+    best_by: options.BestBy = None,
+    exactness: options.Exactness = None,
 ) -> None:
     """Extract an object from a text. It is always valid against the schema.
 
@@ -113,22 +76,24 @@ def extract(
     Many texts: guideway extract texts.jsonl --jsonl --schema schema.json > objects.jsonl
     """
     source = read_source(schema, resources)
-    settings = given(temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, seed=seed)
-    settings |= given(num_beams=num_beams, penalty_alpha=penalty_alpha, best_of=best_of)
-    settings |= given(best_by=best_by, exactness=exactness, max_new_tokens=max_new_tokens)
+    settings = options.given(
+        temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, seed=seed
+    )
+    settings |= options.given(num_beams=num_beams, penalty_alpha=penalty_alpha, best_of=best_of)
+    settings |= options.given(best_by=best_by, exactness=exactness, max_new_tokens=max_new_tokens)
     lines, content = (read_lines(text), "") if jsonl else ([], read_text(text))
-    check(source, settings)
-    loaded = open_model(model)
+    models.check(source, settings)
+    loaded = models.open_model(model)
 
-    def asked(each: Prompt) -> Prompt:
-        return as_prompt(loaded, REQUEST.format(text=str(each).strip()))
+    def asked(each: models.Prompt) -> models.Prompt:
+        return models.as_prompt(loaded, REQUEST.format(text=str(each).strip()))
 
-    settings |= healed(asked(content), heal=heal) | {"schema_in_prompt": True}
+    settings |= models.healed(asked(content), heal=heal) | {"schema_in_prompt": True}
     if jsonl:
-        rows = read_rows(lines, ("text",), asked)
-        generate_rows(loaded, rows, source, settings, batch_size)
+        rows = models.read_rows(lines, ("text",), asked)
+        models.generate_rows(loaded, rows, source, settings, batch_size)
     else:
-        show(answer(loaded, asked(content), source, settings), as_json=as_json)
+        models.show(models.answer(loaded, asked(content), source, settings), as_json=as_json)
 
 
 def generate(
@@ -138,45 +103,49 @@ def generate(
             help="The prompt, or - for standard input. With --jsonl a file of prompts, or -."
         ),
     ],
-    source: Source = None,
-    resources: Resources = None,
-    plain: Plain = False,
-    system: System = None,
-    heal: Heal = False,
+    source: options.Source = None,
+    resources: options.Resources = None,
+    plain: options.Plain = False,
+    system: options.System = None,
+    heal: options.Heal = False,
     stop: Annotated[
         list[str] | None, typer.Option(help="End the text before this string. Can be repeated.")
     ] = None,
-    model: Model = BUILT_IN,
-    max_new_tokens: MaxNewTokens = 256,
-    as_json: AsJson = False,
-    jsonl: Lines = False,
-    batch_size: BatchSize = None,
-    temperature: Temperature = None,
-    top_k: TopK = None,
-    top_p: TopP = None,
-    min_p: MinP = None,
-    seed: Seed = None,
-    num_beams: NumBeams = None,
-    penalty_alpha: PenaltyAlpha = None,
-    best_of: BestOf = None,
-    best_by: BestBy = None,
-    exactness: Exactness = None,
+    model: options.Model = options.BUILT_IN,
+    max_new_tokens: options.MaxNewTokens = 256,
+    as_json: options.AsJson = False,
+    jsonl: options.Lines = False,
+    batch_size: options.BatchSize = None,
+    temperature: options.Temperature = None,
+    top_k: options.TopK = None,
+    top_p: options.TopP = None,
+    min_p: options.MinP = None,
+    seed: options.Seed = None,
+    num_beams: options.NumBeams = None,
+    penalty_alpha: options.PenaltyAlpha = None,
+    best_of: options.BestOf = None,
+    best_by: options.BestBy = None,
+    exactness: options.Exactness = None,
     watermark_key: Annotated[
-        str | None, typer.Option(help="Mark the text with this secret key.", rich_help_panel=MARK)
+        str | None,
+        typer.Option(help="Mark the text with this secret key.", rich_help_panel=options.MARK),
     ] = None,
     watermark_scheme: Annotated[
         str,
         typer.Option(
-            help="left, min, self, unigram, synthid or gumbel; as for detect.", rich_help_panel=MARK
+            help="left, min, self, unigram, synthid or gumbel; as for detect.",
+            rich_help_panel=options.MARK,
         ),
     ] = "left",
     watermark_gamma: Annotated[
         float | None,
-        typer.Option(help="The share of green tokens. 0.25 by default.", rich_help_panel=MARK),
+        typer.Option(
+            help="The share of green tokens. 0.25 by default.", rich_help_panel=options.MARK
+        ),
     ] = None,
     watermark_delta: Annotated[
         float | None,
-        typer.Option(help="The bias of green tokens. 2 by default.", rich_help_panel=MARK),
+        typer.Option(help="The bias of green tokens. 2 by default.", rich_help_panel=options.MARK),
     ] = None,
 ) -> None:
     """Generate a text for a prompt. A source restricts the text to its language.
@@ -186,27 +155,29 @@ def generate(
     Many prompts: guideway generate prompts.jsonl --jsonl > results.jsonl
     """
     held = None if source is None else read_source(source, resources)
-    settings = given(temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, seed=seed)
-    settings |= given(num_beams=num_beams, penalty_alpha=penalty_alpha, best_of=best_of)
-    settings |= given(best_by=best_by, exactness=exactness)
-    settings |= given(stop=stop or None, max_new_tokens=max_new_tokens)
+    settings = options.given(
+        temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, seed=seed
+    )
+    settings |= options.given(num_beams=num_beams, penalty_alpha=penalty_alpha, best_of=best_of)
+    settings |= options.given(best_by=best_by, exactness=exactness)
+    settings |= options.given(stop=stop or None, max_new_tokens=max_new_tokens)
     mark = _watermark(watermark_key, watermark_scheme, watermark_gamma, watermark_delta)
     lines, text = (read_lines(prompt), "") if jsonl else ([], read_prompt(prompt))
-    check(held, settings)
-    loaded = open_model(model)
+    models.check(held, settings)
+    loaded = models.open_model(model)
     loaded = loaded if mark is None else loaded.watermarked(mark)
 
-    def asked(each: Prompt) -> Prompt:
-        return as_prompt(loaded, each, system, plain=plain)
+    def asked(each: models.Prompt) -> models.Prompt:
+        return models.as_prompt(loaded, each, system, plain=plain)
 
-    settings |= healed(asked(text), heal=heal)
+    settings |= models.healed(asked(text), heal=heal)
     if jsonl:
-        rows = read_rows(lines, ("prompt", "messages"), asked)
-        generate_rows(loaded, rows, held, settings, batch_size)
-    elif as_json or SEARCHES & settings.keys():
-        show(answer(loaded, asked(text), held, settings), as_json=as_json)
+        rows = models.read_rows(lines, ("prompt", "messages"), asked)
+        models.generate_rows(loaded, rows, held, settings, batch_size)
+    elif as_json or options.SEARCHES & settings.keys():
+        models.show(models.answer(loaded, asked(text), held, settings), as_json=as_json)
     else:
-        show_parts(loaded.stream(asked(text), held, on_invalid="return", **settings))
+        models.show_parts(loaded.stream(asked(text), held, on_invalid="return", **settings))
 
 
 def _watermark(key: str | None, scheme: str, gamma: float | None, delta: float | None) -> Any:

@@ -23,20 +23,11 @@ from guideway.logits.transfer import send
 from guideway.logits.warp import Watch
 from guideway.sampling.noise import gumbel_of
 from guideway.vocabulary.vocabulary import Vocabulary
+from guideway.watermark import scheme as schemes
 from guideway.watermark.positions import place, repeats
-from guideway.watermark.scheme import (
-    Scheme,
-    biased,
-    green_count,
-    green_free,
-    green_within,
-    numbers,
-    row_keys,
-    tournament,
-)
 
 
-def check_markable(scheme: Scheme | None, requests: Rows[Request]) -> None:
+def check_markable(scheme: schemes.Scheme | None, requests: Rows[Request]) -> None:
     """Refuse SynthID and Gumbel without random draws, and Gumbel in a search."""
     if scheme is None or scheme.colours:
         return
@@ -59,7 +50,7 @@ def check_markable(scheme: Scheme | None, requests: Rows[Request]) -> None:
 class Marking:
     """The watermark of a batch at one step."""
 
-    scheme: Scheme
+    scheme: schemes.Scheme
     contexts: Int[Tensor, "batch context"]  # last tokens of each row
     marked: Bool[Tensor, "batch"]  # rows that are marked in this step
     sets: Bool[Tensor, "held vocabulary"]  # allowed tokens of the rows with a constraint
@@ -70,7 +61,11 @@ class Marking:
 
     @classmethod
     def of(
-        cls, scheme: Scheme, rows: Rows[Sequence], vocabulary: Vocabulary, device: torch.device
+        cls,
+        scheme: schemes.Scheme,
+        rows: Rows[Sequence],
+        vocabulary: Vocabulary,
+        device: torch.device,
     ) -> "Marking":
         size, width = scheme.context, vocabulary.width
         found = [row.choices() if scheme.within else None for row in rows]
@@ -99,7 +94,7 @@ class Marking:
         """The key of the noise of the draw: of the mark, if it is one of noise."""
         if self.scheme.kind != "gumbel":
             return key
-        return torch.where(self.marked, row_keys(self.scheme, self.contexts), key)
+        return torch.where(self.marked, schemes.row_keys(self.scheme, self.contexts), key)
 
     def rows(
         self, row: Float[Tensor, "batch choices"], ids: Int[Tensor, "batch choices"] | None = None
@@ -107,10 +102,10 @@ class Marking:
         """Mark logits or log-probabilities; `ids` are their tokens, None for all in order."""
         ends = self._is_end(row, ids)
         if self.scheme.kind == "synthid":
-            each = numbers(self.scheme, self.contexts, ids, self.width)
-            after = tournament(row, each, ends, self.scheme.depth)
+            each = schemes.numbers(self.scheme, self.contexts, ids, self.width)
+            after = schemes.tournament(row, each, ends, self.scheme.depth)
         else:
-            after = biased(row, self._green(ids), ends, self.scheme.delta)
+            after = schemes.biased(row, self._green(ids), ends, self.scheme.delta)
         return torch.where(self.marked[:, None], after, row)
 
     def colours(self, tokens: Rows[int]) -> list[bool | None]:
@@ -144,11 +139,11 @@ class Marking:
         if not len(self.held):
             return self._green_free(ids)
         scheme, contexts = self.scheme.ranked, self.contexts[self.held]
-        key = row_keys(scheme, contexts, self.places)
-        count = green_count(key, self.sets.sum(1), scheme.gamma)
+        key = schemes.row_keys(scheme, contexts, self.places)
+        count = schemes.green_count(key, self.sets.sum(1), scheme.gamma)
         # The list is one of all that is allowed, not of what filters left.
-        each = numbers(scheme, contexts, None, self.width, self.places)
-        among = green_within(each, self.sets, count)
+        each = schemes.numbers(scheme, contexts, None, self.width, self.places)
+        among = schemes.green_within(each, self.sets, count)
         among = among if ids is None else among.gather(1, ids[self.held])
         if len(self.held) == len(self.contexts):
             return among
@@ -157,8 +152,8 @@ class Marking:
     def _green_free(
         self, ids: Int[Tensor, "batch choices"] | None
     ) -> Bool[Tensor, "batch choices"]:
-        each = numbers(self.scheme, self.contexts, ids, self.width)
-        return green_free(each, self.scheme.gamma)
+        each = schemes.numbers(self.scheme, self.contexts, ids, self.width)
+        return schemes.green_free(each, self.scheme.gamma)
 
     def _is_end(
         self, row: Float[Tensor, "batch choices"], ids: Int[Tensor, "batch choices"] | None

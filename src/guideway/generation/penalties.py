@@ -14,15 +14,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from guideway.logits.penalties import (
-    TokenValues,
-    banned,
-    banned_if_others,
-    biased,
-    counted,
-    flat,
-    repetition,
-)
+from guideway.logits import penalties
 from guideway.logits.transfer import send
 from guideway.logits.warp import Watch
 from guideway.sampling.history import NONE, History, Ids, Rules
@@ -49,14 +41,14 @@ class Penalties:
         if any(each.repetition_penalty not in (None, 1) for each in settings):
             factor = _column([each.repetition_penalty or 1 for each in settings], device)
             factor.clamp_(min=1 / LARGEST)
-            stages.append(("repetition_penalty", _seen(repetition, factor)))
+            stages.append(("repetition_penalty", _seen(penalties.repetition, factor)))
         if any(each.presence_penalty or each.frequency_penalty for each in settings):
             presence = _column([each.presence_penalty or 0 for each in settings], device)
             frequency = _column([each.frequency_penalty or 0 for each in settings], device)
             stages.append(("presence_frequency", _counted(presence, frequency)))
         if any(each.flat_penalty for each in settings):
             amount = _column([each.flat_penalty or 0 for each in settings], device)
-            stages.append(("flat_penalty", _seen(flat, amount)))
+            stages.append(("flat_penalty", _seen(penalties.flat, amount)))
         if any(each.dry_multiplier for each in settings):
             stages.append(("dry", _dry))
         if any(each.bad_words_ids for each in settings):
@@ -102,35 +94,37 @@ def _counted(presence: Tensor, frequency: Tensor) -> Stage:
         ids = _padded(texts, row.device)
         lengths = send([[len(text)] for text in texts], row.device)
         there = (torch.arange(ids.shape[1], device=row.device) < lengths).to(row.dtype)
-        return counted(row, ids, there, presence, frequency)
+        return penalties.counted(row, ids, there, presence, frequency)
 
     return stage
 
 
 def _dry(row: Tensor, histories: Histories) -> Tensor:
-    ids, penalties = zip(*(history.dry() for history in histories), strict=True)
-    marks = TokenValues.of(ids, [-each for each in penalties], row.device)
-    return biased(row, None, marks)
+    ids, amounts = zip(*(history.dry() for history in histories), strict=True)
+    marks = penalties.TokenValues.of(ids, [-each for each in amounts], row.device)
+    return penalties.biased(row, None, marks)
 
 
 def _ngrams(row: Tensor, histories: Histories) -> Tensor:
     width = row.shape[1]
     found = [history.repeated_ngrams() for history in histories]
-    marks = TokenValues.of([ids[ids < width] for ids in found], None, row.device)
-    return row if marks is None else banned_if_others(row, marks)
+    marks = penalties.TokenValues.of([ids[ids < width] for ids in found], None, row.device)
+    return row if marks is None else penalties.banned_if_others(row, marks)
 
 
 def _words(rules: Sequence[Rules], device: torch.device) -> Stage:
     always = [[ids for ids, _ in each.words.always] for each in rules]
-    fixed = TokenValues.of(
+    fixed = penalties.TokenValues.of(
         [np.unique(np.concatenate([NONE, *ids])) for ids in always], None, device
     )
 
     def stage(row: Tensor, histories: Histories) -> Tensor:
-        moving = TokenValues.of([history.bad_words() for history in histories], None, row.device)
+        moving = penalties.TokenValues.of(
+            [history.bad_words() for history in histories], None, row.device
+        )
         if fixed is None and moving is None:
             return row
-        left = banned(row, fixed, moving)
+        left = penalties.banned(row, fixed, moving)
         for place, history in enumerate(histories):
             if history.taken:
                 left[place, history.taken[0]] = row[place, history.taken[0]]
@@ -155,7 +149,7 @@ def _bias(rules: Sequence[Rules], device: torch.device) -> Stage:
             np.concatenate([np.zeros(0), *(np.full(len(ids), value) for ids, value in groups)])
             for groups in each
         ]
-        return biased(row, fixed, TokenValues.of(ids, values, row.device))
+        return penalties.biased(row, fixed, penalties.TokenValues.of(ids, values, row.device))
 
     return stage
 

@@ -15,21 +15,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from guideway.logits.expr import (
-    Farthest,
-    GediTerm,
-    Guided,
-    Leaf,
-    Linear,
-    Maximum,
-    Minimum,
-    Node,
-    Nucleus,
-    Plausible,
-    inside,
-    leaves,
-    show,
-)
+from guideway.logits import expr
 from guideway.logits.filters import dot, first_tokens, min_p, top_p
 from guideway.logits.rescore import TextContext, gedi_log_probs, rescore
 from guideway.logits.rows import LEAST, Rows, both
@@ -56,10 +42,12 @@ class Step:
             classifiers run on these only, and no filter removes all of them.
     """
 
-    leaves: Mapping[Leaf, Float[Tensor, "batch vocabulary"]]
+    leaves: Mapping[expr.Leaf, Float[Tensor, "batch vocabulary"]]
     allowed: Bool[Tensor, "batch vocabulary"]
     vocabulary: Vocabulary
-    sums: Mapping[Leaf, Float[Tensor, "batch"]] = field(default_factory=dict[Leaf, Tensor])
+    sums: Mapping[expr.Leaf, Float[Tensor, "batch"]] = field(
+        default_factory=dict[expr.Leaf, Tensor]
+    )
     texts: Sequence[TextContext] = ()
     watch: NodeWatch | None = None
     asked: Bool[Tensor, "batch vocabulary"] | None = None
@@ -77,7 +65,7 @@ class Step:
         return rows.unheld() if rows.own is None else rows.closed(self.allowed)
 
 
-def evaluate(node: Node, step: Step) -> Rows:
+def evaluate(node: expr.Node, step: Step) -> Rows:
     """Compute the rows of an expression.
 
     >>> base, anti = Leaf("b", "base"), Leaf("a", "anti")
@@ -87,21 +75,21 @@ def evaluate(node: Node, step: Step) -> Rows:
     >>> (rows.values[0, 0] - rows.values[0, 1]).item()
     1.0
     """
-    if isinstance(node, Leaf):
+    if isinstance(node, expr.Leaf):
         rows = Rows.whole(step.leaves[node])
         step.tell(node.name, rows)
         return rows
     match node:
-        case Linear(((coefficient, Leaf() as leaf),)):
+        case expr.Linear(((coefficient, expr.Leaf() as leaf),)):
             rows = _scaled(step.leaves[leaf], coefficient)
             if step.watch is not None:
                 whole = Rows.of(step.leaves[leaf])
                 step.tell(leaf.name, whole)
-                step.tell(show(node), rows, whole)
+                step.tell(expr.show(node), rows, whole)
             return rows
         case _:
             pass
-    read = {leaf: Rows.of(step.leaves[leaf]) for leaf in leaves(node)}
+    read = {leaf: Rows.of(step.leaves[leaf]) for leaf in expr.leaves(node)}
     rows = _Evaluation(step, read, node).value(node)
     sound = torch.stack([each.soundness for each in read.values() if each.soundness is not None])
     return replace(rows, soundness=sound.sum(0))
@@ -129,51 +117,51 @@ class _Evaluation:
     """One step of one expression, with the rows of its leaves read once."""
 
     step: Step
-    read: Mapping[Leaf, Rows]
-    root: Node
+    read: Mapping[expr.Leaf, Rows]
+    root: expr.Node
 
-    def value(self, node: Node) -> Rows:
+    def value(self, node: expr.Node) -> Rows:
         match node:
-            case Leaf():
+            case expr.Leaf():
                 rows = self.read[node]
-            case Linear():
+            case expr.Linear():
                 rows = self._sum(node)
-            case Maximum() | Minimum() | Farthest():
+            case expr.Maximum() | expr.Minimum() | expr.Farthest():
                 rows = self._picked(node)
-            case Nucleus() | Plausible():
+            case expr.Nucleus() | expr.Plausible():
                 rows = self._filtered(node)
-            case Guided():
+            case expr.Guided():
                 rows = self._guided(node)
             case _:
                 assert_never(node)
         return rows
 
-    def _part(self, node: Node) -> Rows:
+    def _part(self, node: expr.Node) -> Rows:
         """The rows of a part. Sums tell of their leaves as they add them, other nodes here."""
         rows = self.value(node)
-        if isinstance(node, Leaf):
+        if isinstance(node, expr.Leaf):
             self.step.tell(node.name, rows)
         return rows
 
-    def _normal(self, node: Node) -> Rows:
+    def _normal(self, node: expr.Node) -> Rows:
         """The log-probabilities of a part; those of a leaf are."""
         rows = self._part(node)
-        return rows if isinstance(node, Leaf) else rows.normalized()
+        return rows if isinstance(node, expr.Leaf) else rows.normalized()
 
-    def _picked(self, node: Maximum | Minimum | Farthest) -> Rows:
+    def _picked(self, node: expr.Maximum | expr.Minimum | expr.Farthest) -> Rows:
         """The greatest or least of several rows, or the farthest from the first."""
-        parts = [self._normal(each) for each in inside(node)]
+        parts = [self._normal(each) for each in expr.inside(node)]
         match node:
-            case Maximum():
+            case expr.Maximum():
                 rows = _greatest(parts)
-            case Minimum():
+            case expr.Minimum():
                 rows = _least(parts)
             case _:
                 rows = _farthest(parts[0], parts[1:])
-        self.step.tell(show(node), rows, parts[0])
+        self.step.tell(expr.show(node), rows, parts[0])
         return rows
 
-    def _sum(self, node: Linear) -> Rows:
+    def _sum(self, node: expr.Linear) -> Rows:
         """Σ coefficient · node. Only nodes with a positive coefficient remove tokens."""
         zeros = torch.zeros_like(self.step.allowed, dtype=torch.float32)
         made = Rows(zeros, torch.ones_like(self.step.allowed))
@@ -185,12 +173,12 @@ class _Evaluation:
                 made = replace(made, support=made.support & rows.support, kept=kept, free=free)
             if self.step.watch is not None:
                 sign = "+" if coefficient > 0 else "-"
-                first = None if isinstance(each, Leaf) else rows
+                first = None if isinstance(each, expr.Leaf) else rows
                 since = before if place else first
-                self.step.tell(f"{sign} {abs(coefficient):g}*{show(each)}", made, since)
+                self.step.tell(f"{sign} {abs(coefficient):g}*{expr.show(each)}", made, since)
         return made
 
-    def _filtered(self, node: Nucleus | Plausible) -> Rows:
+    def _filtered(self, node: expr.Nucleus | expr.Plausible) -> Rows:
         """Fewer tokens, the values as they are."""
         inner, allowed = self._part(node.inner), self.step.allowed
         free = _kept(node, inner.closed())
@@ -199,10 +187,10 @@ class _Evaluation:
         else:  # the allowed tokens may be disjoint from the plausible ones
             kept = free | (allowed & ~(free & allowed).any(1, keepdim=True))
         rows = inner.keep(self._left(kept, inner.support), free)
-        self.step.tell(show(node), rows, inner)
+        self.step.tell(expr.show(node), rows, inner)
         return rows
 
-    def _guided(self, node: Guided) -> Rows:
+    def _guided(self, node: expr.Guided) -> Rows:
         """The classifiers' say on the tokens that may be drawn."""
         inner = self._part(node.inner).normalized()
         rows = replace(inner, own=inner.own or inner)
@@ -210,7 +198,7 @@ class _Evaluation:
             self.step.tell("constraint", rows, inner)
         for term in node.terms:
             held, before = Rows(rows.values, rows.effective(self.step.allowed)), rows
-            if isinstance(term, GediTerm):
+            if isinstance(term, expr.GediTerm):
                 done = self._gedi(held, term)
             else:
                 step = self.step
@@ -219,7 +207,7 @@ class _Evaluation:
             self.step.tell(str(term), rows, before)
         return rows
 
-    def _gedi(self, rows: Rows, term: GediTerm) -> Rows:
+    def _gedi(self, rows: Rows, term: expr.GediTerm) -> Rows:
         wanted, unwanted = self.read[term.wanted].values, self.read[term.unwanted].values
         sums = torch.stack([self.step.sums[term.wanted], self.step.sums[term.unwanted]], 1)
         steps = [text.step for text in self.step.texts]
@@ -238,10 +226,10 @@ class _Evaluation:
 
 
 def _kept(
-    node: Nucleus | Plausible, row: Float[Tensor, "batch vocabulary"]
+    node: expr.Nucleus | expr.Plausible, row: Float[Tensor, "batch vocabulary"]
 ) -> Bool[Tensor, "batch vocabulary"]:
     """Tokens of a closed row that a filter keeps."""
-    if isinstance(node, Plausible):
+    if isinstance(node, expr.Plausible):
         return min_p(row, torch.full((len(row),), node.alpha, device=row.device)) > -math.inf
     mass = torch.full((len(row),), node.p, dtype=torch.float64, device=row.device)
     return top_p(row, mass) > -math.inf
@@ -291,7 +279,7 @@ def jensen_shannon(
 
 
 def _desired(
-    rows: Rows, logs: Float[Tensor, "batch vocabulary"], term: GediTerm
+    rows: Rows, logs: Float[Tensor, "batch vocabulary"], term: expr.GediTerm
 ) -> Bool[Tensor, "batch vocabulary"]:
     """Tokens that GeDi's filter keeps: the most desired with mass 1 − rho, and all above tau."""
     if term.rho == 0:

@@ -13,24 +13,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from guideway.logits.filters import (
-    FEW,
-    Narrow,
-    epsilon,
-    eta,
-    min_p,
-    mirostat,
-    mirostat_by_rank,
-    narrow_top_h,
-    narrow_top_k,
-    top_h,
-    top_k,
-    top_n_sigma,
-    top_p,
-    typical,
-    widened,
-    xtc,
-)
+from guideway.logits import filters
 
 COLDEST: Final = 1e-20  # beyond these two, float32 logits would overflow, or −∞ become NaN
 HOTTEST: Final = 1e20
@@ -65,7 +48,7 @@ class Stage:
 
     name: str
     run: Callable[[Tensor, Moment, Tensor | None], Tensor]
-    narrow: Callable[[Tensor], Narrow] | None = None
+    narrow: Callable[[Tensor], filters.Narrow] | None = None
     numbers: tuple[Tensor, ...] = ()
     kind: tuple[Hashable, ...] = ()
 
@@ -124,7 +107,7 @@ class Warped:
 
     @property
     def whole(self) -> Float[Tensor, "batch vocabulary"]:
-        return self.row if self.ids is None else widened((self.row, self.ids), self.width)
+        return self.row if self.ids is None else filters.widened((self.row, self.ids), self.width)
 
 
 def warp(
@@ -212,12 +195,12 @@ def _top_k(name: str, column: Column, device: torch.device, exempt: Tensor) -> S
     counts = [0 if value is None else min(value, MOST) for value in column]
     most = max(counts)
     k = torch.tensor(counts, dtype=torch.int64, device=device)
-    few = all(counts) and most <= FEW
+    few = all(counts) and most <= filters.FEW
     each = k if min(counts) < most else None
     return Stage(
         name,
-        lambda row, moment, ids: top_k(row, k, most=most),
-        (lambda row: narrow_top_k(row, each, most=most)) if few else None,
+        lambda row, moment, ids: filters.top_k(row, k, most=most),
+        (lambda row: filters.narrow_top_k(row, each, most=most)) if few else None,
         (k,),
         (most, few, each is None),
     )
@@ -228,8 +211,8 @@ def _top_h(name: str, column: Column, device: torch.device, exempt: Tensor) -> S
     few = all(value is not None for value in column)
     return Stage(
         name,
-        lambda row, moment, ids: top_h(row, share),
-        (lambda row: narrow_top_h(row, share)) if few else None,
+        lambda row, moment, ids: filters.top_h(row, share),
+        (lambda row: filters.narrow_top_h(row, share)) if few else None,
         (share,),
         (few,),
     )
@@ -244,7 +227,7 @@ def _xtc(name: str, column: Column, device: torch.device, exempt: Tensor) -> Sta
     def run(row: Tensor, moment: Moment, ids: Tensor | None) -> Tensor:
         tossed = threshold.masked_fill(moment.coins >= chance, math.inf)
         tokens = torch.arange(row.shape[1], device=row.device)[None] if ids is None else ids
-        return xtc(row, tossed, torch.isin(tokens, exempt), most=most)
+        return filters.xtc(row, tossed, torch.isin(tokens, exempt), most=most)
 
     return Stage(name, run, numbers=(chance, threshold), kind=(most,))
 
@@ -254,9 +237,9 @@ def _mirostat(name: str, column: Column, device: torch.device, exempt: Tensor) -
 
     def run(row: Tensor, moment: Moment, ids: Tensor | None) -> Tensor:
         if 1 in column:
-            row = mirostat_by_rank(row, moment.ceilings.masked_fill(mode != 1, math.inf))
+            row = filters.mirostat_by_rank(row, moment.ceilings.masked_fill(mode != 1, math.inf))
         if 2 in column:
-            row = mirostat(row, moment.ceilings.masked_fill(mode != 2, math.inf))
+            row = filters.mirostat(row, moment.ceilings.masked_fill(mode != 2, math.inf))
         return row
 
     return Stage(name, run, numbers=(mode,), kind=(1 in column, 2 in column))
@@ -265,13 +248,13 @@ def _mirostat(name: str, column: Column, device: torch.device, exempt: Tensor) -
 MAKERS: Final[Mapping[str, Maker]] = {
     "temperature": _temperature,
     "top_k": _top_k,
-    "top_p": _filter(top_p, 1.0, torch.float64),
-    "min_p": _filter(min_p, 0.0),
-    "typical_p": _filter(typical, 1.0, torch.float64),
-    "epsilon_cutoff": _filter(epsilon, 0.0),
-    "eta_cutoff": _filter(eta, 0.0),
+    "top_p": _filter(filters.top_p, 1.0, torch.float64),
+    "min_p": _filter(filters.min_p, 0.0),
+    "typical_p": _filter(filters.typical, 1.0, torch.float64),
+    "epsilon_cutoff": _filter(filters.epsilon, 0.0),
+    "eta_cutoff": _filter(filters.eta, 0.0),
     "top_h": _top_h,
-    "top_n_sigma": _filter(top_n_sigma, math.inf),
+    "top_n_sigma": _filter(filters.top_n_sigma, math.inf),
     "xtc": _xtc,
     "mirostat": _mirostat,
 }

@@ -9,30 +9,22 @@ from collections.abc import Sequence
 from typing import Any
 
 from guideway.api.model import Model
+from guideway.server import protocol
 from guideway.server.conversation import conversation
-from guideway.server.protocol import (
-    ChoiceQuestion,
-    DecisionRequest,
-    Level,
-    Option,
-    Predicate,
-    Question,
-    Score,
-)
 from guideway.server.reading import Reader
 from guideway.server.refusals import of_field
 
 PREDICATE = {"yes": True, "no": False}
 
 
-def decide(model: Model, asked: DecisionRequest) -> list[dict[str, Any]]:
+def decide(model: Model, asked: protocol.DecisionRequest) -> list[dict[str, Any]]:
     """The answers of all questions, in order."""
     messages = conversation(asked.input, None)
     with of_field("questions"):
         return [_answer(model, messages, question) for question in asked.questions]
 
 
-def decided_tokens(reader: Reader, asked: DecisionRequest) -> dict[str, Any]:
+def decided_tokens(reader: Reader, asked: protocol.DecisionRequest) -> dict[str, Any]:
     """The tokens of the input, which each question reads; no token is generated."""
     count = len(reader.tokens(conversation(asked.input, None)))
     return {
@@ -44,14 +36,14 @@ def decided_tokens(reader: Reader, asked: DecisionRequest) -> dict[str, Any]:
     }
 
 
-def _answer(model: Model, messages: list[Any], question: Question) -> dict[str, Any]:
+def _answer(model: Model, messages: list[Any], question: protocol.Question) -> dict[str, Any]:
     text = _text(question.instructions)
     match question:
-        case Predicate():
+        case protocol.Predicate():
             asked = f"Is this true? {text}\nAnswer yes or no."
             found = model.choose(_with(messages, asked), list(PREDICATE))
             answer: dict[str, Any] = {"probability": found["yes"]}
-        case ChoiceQuestion():
+        case protocol.ChoiceQuestion():
             labels = [_label(option.value) for option in question.choices]
             found = model.choose(_with(messages, _listed(text, labels, question.choices)), labels)
             shares = [
@@ -61,7 +53,7 @@ def _answer(model: Model, messages: list[Any], question: Question) -> dict[str, 
             best = max(shares, key=lambda share: share["probability"])
             answer = {"choice": best["value"], "confidence": best["probability"]}
             answer["probabilities"] = shares
-        case Score():
+        case protocol.Score():
             labels = [level.label for level in question.levels]
             found = model.choose(_with(messages, _listed(text, labels, question.levels)), labels)
             shares = [
@@ -84,7 +76,7 @@ def _text(instructions: str | list[dict[str, Any]]) -> str:
     return "\n".join(parts)
 
 
-def _listed(text: str, labels: list[str], given: Sequence[Option | Level]) -> str:
+def _listed(text: str, labels: list[str], given: Sequence[protocol.Option | protocol.Level]) -> str:
     about = [f": {each.description}" if each.description else "" for each in given]
     lines = [f"- {label}{more}" for label, more in zip(labels, about, strict=True)]
     return "\n".join((text, "Answer with one of these:", *lines))

@@ -10,16 +10,9 @@ from guideway.api.prompts import Prompt
 from guideway.api.watermark import Watermark
 from guideway.errors import SourceError, UnsupportedError, brief
 from guideway.generation.ensemble.ensemble import Ensemble
+from guideway.server import protocol
 from guideway.server.conversation import chat_messages, conversation
 from guideway.server.logprobs import Logprobs
-from guideway.server.protocol import (
-    LOGPROBS,
-    ChatRequest,
-    Common,
-    CompletionRequest,
-    Generating,
-    ResponsesRequest,
-)
 from guideway.server.refusals import Refusal, of_field
 from guideway.server.replies import Form
 from guideway.server.settings import BUDGET, Limits, Names
@@ -62,7 +55,7 @@ class Reader:
         self.model, self.name, self.names, self.limits = model, name, names, limits
         self._made: dict[object, Model] = {}
 
-    def chat(self, asked: ChatRequest) -> Asked:
+    def chat(self, asked: protocol.ChatRequest) -> Asked:
         if asked.top_logprobs and not asked.logprobs:
             raise SourceError("top_logprobs needs logprobs: true", place="/top_logprobs")
         most = "max_completion_tokens" if asked.max_completion_tokens else "max_tokens"
@@ -72,16 +65,18 @@ class Reader:
         messages = chat_messages(asked.messages)
         return self._chat(asked, messages, {"response_format": form}, most, top)
 
-    def responses(self, asked: ResponsesRequest) -> Asked:
+    def responses(self, asked: protocol.ResponsesRequest) -> Asked:
         with of_field("text.format"):
             form = None if asked.text is None else read_format(asked.text.format)
         messages = conversation(asked.input, asked.instructions)
-        top = (asked.top_logprobs or 0) if LOGPROBS in (asked.include or ()) else None
+        top = (asked.top_logprobs or 0) if protocol.LOGPROBS in (asked.include or ()) else None
         if asked.top_logprobs and top is None:
-            raise SourceError(f"top_logprobs needs include: [{LOGPROBS!r}]", place="/top_logprobs")
+            raise SourceError(
+                f"top_logprobs needs include: [{protocol.LOGPROBS!r}]", place="/top_logprobs"
+            )
         return self._chat(asked, messages, {"text.format": form}, "max_output_tokens", top)
 
-    def completion(self, asked: CompletionRequest, prompt: str) -> Asked:
+    def completion(self, asked: protocol.CompletionRequest, prompt: str) -> Asked:
         with of_field("response_format"):
             form = read_format(asked.response_format)
         source, field = read_source(asked, {"response_format": form})
@@ -103,7 +98,7 @@ class Reader:
 
     def _chat(
         self,
-        asked: ChatRequest | ResponsesRequest,
+        asked: protocol.ChatRequest | protocol.ResponsesRequest,
         messages: list[dict[str, Any]],
         form: Mapping[str, Source | None],
         most: str,
@@ -125,7 +120,7 @@ class Reader:
 
     def _asked(
         self,
-        asked: Common,
+        asked: protocol.Common,
         prompt: Prompt,
         source: tuple[Source | None, str | None],
         most: str,
@@ -135,7 +130,11 @@ class Reader:
         if asked.stream_options is not None and not asked.stream:
             raise SourceError("stream_options needs stream: true", place="/stream_options")
         settings = self._settings(asked, most)
-        shown = asked.trace.alternatives if isinstance(asked, Generating) and asked.trace else 0
+        shown = (
+            asked.trace.alternatives
+            if isinstance(asked, protocol.Generating) and asked.trace
+            else 0
+        )
         more: dict[str, Any] = {
             "schema_in_prompt": asked.schema_in_prompt,
             "speculate": asked.speculate,
@@ -153,7 +152,7 @@ class Reader:
         rest = form, most, logprobs, bool(searches), shown
         return Asked(prompt, *source, model, settings, more, *rest)
 
-    def _settings(self, asked: Common, field: str) -> dict[str, Any]:
+    def _settings(self, asked: protocol.Common, field: str) -> dict[str, Any]:
         """The settings by our names; OpenAI's default is to sample at temperature 1."""
         most: int | None = getattr(asked, field)
         if most is not None and most > self.limits.tokens:
@@ -171,7 +170,7 @@ class Reader:
             "max_new_tokens": most or self.limits.tokens,
             **{name: getattr(asked, name) for name in SEARCHES},
         }
-        if isinstance(asked, Generating):
+        if isinstance(asked, protocol.Generating):
             given |= {
                 "presence_penalty": asked.presence_penalty,
                 "frequency_penalty": asked.frequency_penalty,
@@ -181,7 +180,7 @@ class Reader:
             }
         return {name: value for name, value in given.items() if value is not None}
 
-    def _expression(self, asked: Common) -> Model:
+    def _expression(self, asked: protocol.Common) -> Model:
         """The model of a request, with guidance, classifier and watermark."""
         model = self.model_of(asked.model)
         guided = None if asked.guidance is None else asked.guidance.model_dump_json()
@@ -194,7 +193,7 @@ class Reader:
             del self._made[next(iter(self._made))]
         return made
 
-    def _built(self, asked: Common) -> Model:
+    def _built(self, asked: protocol.Common) -> Model:
         made: Any = self.model
         models = {**self.names.models, self.name: self.model}
         if asked.guidance is not None:

@@ -9,16 +9,7 @@ from guideway.chat.structural_tags import grammar, regex, structural_tag
 from guideway.context_free.lark.source import Lark
 from guideway.errors import SourceError
 from guideway.json_schema.source import bare_schema
-from guideway.server.protocol import (
-    Common,
-    GrammarFormat,
-    NamedSchema,
-    ObjectFormat,
-    ResponseText,
-    SchemaFormat,
-    Structured,
-    TagFormat,
-)
+from guideway.server import protocol
 from guideway.server.refusals import of_field
 from guideway.sources.sources import Choice, Gbnf, Source
 
@@ -29,15 +20,15 @@ Read: TypeAlias = Callable[[Any], Source | None]
 def read_format(given: AnyFormat) -> Source | None:
     """The source of a `response_format`, or of `text.format`."""
     match given:
-        case ObjectFormat():
+        case protocol.ObjectFormat():
             return bare_schema(given.schema_ or {"type": "object"})
-        case SchemaFormat(json_schema=NamedSchema() as named):
+        case protocol.SchemaFormat(json_schema=protocol.NamedSchema() as named):
             return bare_schema(named.schema_)
-        case ResponseText.Json():
+        case protocol.ResponseText.Json():
             return bare_schema(given.schema_)
-        case GrammarFormat():
+        case protocol.GrammarFormat():
             return read_grammar(given.grammar, given.syntax)
-        case TagFormat():
+        case protocol.TagFormat():
             return structural_tag(given.model_dump(exclude_none=True, exclude={"type"}))
         case _:
             return None
@@ -49,12 +40,12 @@ def read_grammar(text: str, syntax: Literal["lark", "regex", "gbnf"]) -> Source:
     return readers[syntax](text)
 
 
-def read_structured(given: Structured) -> Source | None:
+def read_structured(given: protocol.Structured) -> Source | None:
     return _only(_given(given, _STRUCTURED, "structured_outputs."))[0]
 
 
 def read_source(
-    asked: Common, form: Mapping[str, Source | None]
+    asked: protocol.Common, form: Mapping[str, Source | None]
 ) -> tuple[Source | None, str | None]:
     """The only source that a request gives, under whatever name, and the name."""
     found = {name: source for name, source in form.items() if source is not None}

@@ -33,16 +33,8 @@ from torch import Tensor
 
 from guideway.automaton.token_tries import Row
 from guideway.sampling.noise import bits, shares
+from guideway.watermark import scheme as schemes
 from guideway.watermark.positions import place, windows
-from guideway.watermark.scheme import (
-    ONE,
-    Scheme,
-    green_count,
-    green_free,
-    layers,
-    numbers,
-    row_keys,
-)
 
 
 def binomial_tail(count: int, chance: float, least: int) -> float:
@@ -167,7 +159,7 @@ class Evidence:
         lists: green list of each token; empty if all are independent.
     """
 
-    scheme: Scheme  # the watermark
+    scheme: schemes.Scheme  # the watermark
     places: NDArray[np.int64]  # token indices
     scores: Numbers  # score of each
     means: Numbers  # expected scores without a mark
@@ -231,7 +223,7 @@ class Evidence:
 
 
 def evidence(
-    scheme: Scheme,
+    scheme: schemes.Scheme,
     tokens: Sequence[int],
     skipped: Sequence[bool],
     sets: Sequence[Row] = (),
@@ -250,8 +242,8 @@ def evidence(
     within = scheme.colours and len(sets) > 0
     ranked = scheme.ranked if within else scheme
     held = torch.tensor([place(row) for row in sets[size:]], dtype=torch.int64) if within else None
-    each = numbers(ranked, contexts, ids[:, None], 0, held)[:, 0]
-    key = row_keys(ranked, contexts, held)
+    each = schemes.numbers(ranked, contexts, ids[:, None], 0, held)[:, 0]
+    key = schemes.row_keys(ranked, contexts, held)
     kept = places
     if once:  # a repeated context is not marked where the mark is one of contexts
         first = _first(key if scheme.once else each, scheme.once, places, size)
@@ -354,21 +346,21 @@ def _first(each: Tensor, every: bool, places: list[int], size: int) -> set[int]:
     return set(found.values())
 
 
-def _scores(scheme: Scheme, each: Tensor) -> Numbers:
+def _scores(scheme: schemes.Scheme, each: Tensor) -> Numbers:
     if scheme.kind == "synthid":
-        return torch.stack(layers(each, scheme.depth)).sum(0).double().numpy()
+        return torch.stack(schemes.layers(each, scheme.depth)).sum(0).double().numpy()
     if scheme.kind == "gumbel":  # the number of a token that won is 1 − r: a small one
-        return (-((shares(each).double() + 0.5) / ONE).log()).numpy()
-    return green_free(each, scheme.gamma).double().numpy()
+        return (-((shares(each).double() + 0.5) / schemes.ONE).log()).numpy()
+    return schemes.green_free(each, scheme.gamma).double().numpy()
 
 
-def _mean(scheme: Scheme) -> float:
+def _mean(scheme: schemes.Scheme) -> float:
     if scheme.colours:
-        return round(scheme.gamma * ONE) / ONE
+        return round(scheme.gamma * schemes.ONE) / schemes.ONE
     return scheme.depth / 2 if scheme.kind == "synthid" else 1.0
 
 
-def _variance(scheme: Scheme) -> float:
+def _variance(scheme: schemes.Scheme) -> float:
     if scheme.colours:
         return _mean(scheme) * (1 - _mean(scheme))
     return scheme.depth / 4 if scheme.kind == "synthid" else 1.0
@@ -382,6 +374,6 @@ def _among(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """1 where a token is green, how many allowed tokens are, and how many are allowed."""
     sizes = allowed.sum(1)
-    count = green_count(key, sizes, gamma)
+    count = schemes.green_count(key, sizes, gamma)
     below = ((shares(bits(key, allowed.shape[1])) < shares(own)[:, None]) & allowed).sum(1)
     return (below < count).long().numpy(), count.numpy(), sizes.numpy()

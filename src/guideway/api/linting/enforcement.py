@@ -20,49 +20,18 @@ from guideway.context_free.gbnf import Grammar, parse_gbnf
 from guideway.context_free.lark.errors import LarkGrammar
 from guideway.context_free.lark.reader import read_lark
 from guideway.context_free.lark.source import Lark
+from guideway.json_schema import resources
 from guideway.json_schema.formats import FORMATS
 from guideway.json_schema.parser import parse_json_schema
-from guideway.json_schema.resources import (
-    JSON_TEXT,
-    KIND_OF,
-    LATEST,
-    READ,
-    Draft,
-    find_draft,
-    schemas_in,
-)
 from guideway.json_schema.source import Formats, JsonSchema
 from guideway.json_schema.text import Json, extend, read_json, show
 from guideway.json_schema.tree import Address, Keywords, kind_of, read_pattern
 from guideway.python_types.source import type_source
+from guideway.regex import tree
 from guideway.regex.parser import parse_regex
-from guideway.regex.tree import (
-    Alternation,
-    Anchor,
-    Back,
-    Boundary,
-    Look,
-    Node,
-    Pattern,
-    Repeat,
-    children,
-)
+from guideway.sources import sources
 from guideway.sources.names import did_you_mean
 from guideway.sources.regions import Others, Regions, Special, Tag, Thinking, Until
-from guideway.sources.sources import (
-    Both,
-    Choice,
-    Either,
-    Gbnf,
-    Inverse,
-    Literal,
-    PythonType,
-    Regex,
-    Repetition,
-    Sequence,
-    Source,
-    Text,
-)
 
 Standing: TypeAlias = OneOf["exact", "merged", "inert", "annotation", "names", "unused"]
 """How a part is treated:
@@ -103,7 +72,7 @@ _HOW: Final = {
     "multipleOf": "an automaton over the digits that tracks the remainder",
     "minLength maxLength": "characters are counted",
     "format": "the automaton of the format",
-    JSON_TEXT: "JSON of its schema, spelled inside a string",
+    resources.JSON_TEXT: "JSON of its schema, spelled inside a string",
     "properties": "a trie of the keys; no key comes twice",
     "required": "the object cannot end before these keys",
     "patternProperties": "the automata of all key patterns run side by side",
@@ -142,7 +111,7 @@ _ANNOTATIONS: Final = frozenset(
         *("$comment", "contentEncoding", "contentMediaType", "contentSchema"),
     )
 )
-ABOUT_ONE_TYPE: Final = {**KIND_OF, JSON_TEXT: "string"}
+ABOUT_ONE_TYPE: Final = {**resources.KIND_OF, resources.JSON_TEXT: "string"}
 # Keywords that have no effect without one of these others.
 _NEEDS: Final = {
     "then": ("if",),
@@ -162,11 +131,11 @@ def schema_keywords(source: JsonSchema) -> Iterator[Enforced]:
     """
     document = parse_json_schema(source)
     read = set(map(_place, document.schemas))
-    draft: Draft = LATEST
+    draft: resources.Draft = resources.LATEST
     for uri, text in (("", source.text), *source.resource_texts):
         raw = read_json(text)
         said = raw if isinstance(raw, dict) else {}
-        draft = find_draft(said.get("$schema"), uri, draft)
+        draft = resources.find_draft(said.get("$schema"), uri, draft)
         yield from _Listing(uri, draft, read, source.formats).of(raw)
 
 
@@ -180,7 +149,7 @@ def _place(address: Address) -> str:
 class _Listing:
     """Lists one document; `read` are the addresses of the schemas that are used."""
 
-    def __init__(self, uri: str, draft: Draft, read: set[str], formats: Formats) -> None:
+    def __init__(self, uri: str, draft: resources.Draft, read: set[str], formats: Formats) -> None:
         self._uri, self._draft, self._read, self._formats = uri, draft, read, formats
 
     def of(self, root: Json) -> Iterator[Enforced]:
@@ -194,17 +163,17 @@ class _Listing:
                     place = extend(pointer, name)
                     shown = f"{self._uri}#{place}" if self._uri else place
                     yield Enforced(shown, name, *self._found(raw, name, used))
-                todo.extend(reversed(list(schemas_in(pointer, raw))))
+                todo.extend(reversed(list(resources.schemas_in(pointer, raw))))
 
     def _found(self, raw: Mapping[str, Json], name: str, used: bool) -> tuple[Standing, str]:
-        if used or name not in READ:
+        if used or name not in resources.READ:
             return self._standing(raw, name)
         return "unused", "nothing refers to the schema it stands in"
 
     def _standing(self, raw: Mapping[str, Json], name: str) -> tuple[Standing, str]:
         if name == "format" and self._formats == "annotation":
             return "annotation", 'formats="annotation"'
-        first, last = READ.get(name, (0, 0))
+        first, last = resources.READ.get(name, (0, 0))
         if not first <= self._draft <= last:
             return self._silent(name)
         if "$ref" in raw and self._draft <= 7 and name != "$ref":
@@ -221,11 +190,11 @@ class _Listing:
     def _silent(self, name: str) -> tuple[Standing, str]:
         if name in _NAMES:
             return "names", "names schemas, or says where they are"
-        if name in READ:
+        if name in resources.READ:
             return "annotation", f"not a keyword of draft {self._draft}"
         if name in _ANNOTATIONS:
             return "annotation", "does not restrict values"
-        hint = did_you_mean(name, [*READ, *_NAMES, *_ANNOTATIONS])
+        hint = did_you_mean(name, [*resources.READ, *_NAMES, *_ANNOTATIONS])
         return "annotation", f"not a keyword of any draft{hint}"
 
 
@@ -290,7 +259,7 @@ _SPECIAL: Final[dict[str, Callable[[Mapping[str, Json]], str]]] = {
 }
 
 
-def enforcement(source: Source) -> Iterator[Enforced]:
+def enforcement(source: sources.Source) -> Iterator[Enforced]:
     r"""The parts of a source, outer ones first, and how each is enforced.
 
     >>> for found in enforcement(Regex("(?=a)[a-z]{2,5}")):
@@ -304,11 +273,11 @@ def enforcement(source: Source) -> Iterator[Enforced]:
         match given:
             case JsonSchema():
                 yield from _placed(place, schema_keywords(given))
-            case PythonType():
+            case sources.PythonType():
                 yield from _placed(place, schema_keywords(type_source(given)))
-            case Regex(pattern, dialect, flags):
+            case sources.Regex(pattern, dialect, flags):
                 yield from _placed(place, _constructs(parse_regex(pattern, dialect, flags)))
-            case Gbnf(text, root):
+            case sources.Gbnf(text, root):
                 yield from _placed(place, _rules(parse_gbnf(text, root)))
             case Lark():
                 yield from _placed(place, _symbols(read_lark(given)))
@@ -354,36 +323,36 @@ def _symbols(grammar: LarkGrammar) -> Iterator[Enforced]:
         yield Enforced(f"terminal {terminal.written}", what, "exact", told)
 
 
-def _constructs(pattern: Pattern) -> Iterator[Enforced]:
+def _constructs(pattern: tree.Pattern) -> Iterator[Enforced]:
     """Constructs of a pattern other than literal characters."""
-    todo: list[Node] = [pattern.body]
+    todo: list[tree.Node] = [pattern.body]
     while todo:
         node = todo.pop()
         told = _explain_node(node)
         if told is not None:
             part, how = told
             yield Enforced(f"character {node.place + 1}", part, "exact", how)
-        todo += reversed(children(node))
+        todo += reversed(tree.children(node))
 
 
-def _explain_node(node: Node) -> tuple[str, str] | None:  # noqa: PLR0911  an arm for each node
+def _explain_node(node: tree.Node) -> tuple[str, str] | None:  # noqa: PLR0911  an arm for each node
     match node:
-        case Look(_, ahead, negated):
+        case tree.Look(_, ahead, negated):
             sign = f"(?{'' if ahead else '<'}{'!' if negated else '='}...)"
             meets = "the opposite of its automaton meets" if negated else "its automaton meets"
             return sign, f"{meets} that of what {'follows' if ahead else 'stands before'}"
-        case Repeat(_, low, high, lazy):
+        case tree.Repeat(_, low, high, lazy):
             shown = f"{{{low}}}" if low == high else f"{{{low},{'' if high is None else high}}}"
             same = "; lazy or not, the texts are the same" if lazy else ""
             return shown, _times(low, high) + same
-        case Back(number):
+        case tree.Back(number):
             return f"\\{number}", f"an alternative for each text of group {number}"
-        case Boundary(negated):
+        case tree.Boundary(negated):
             said = "of the same kind" if negated else "of two kinds"
             return "\\B" if negated else "\\b", f"the characters around it are {said}"
-        case Anchor(kind):
+        case tree.Anchor(kind):
             return kind, "a condition on the place in the text"
-        case Alternation(options):
+        case tree.Alternation(options):
             return "|", f"any of {len(options)} options; shared parts are followed once"
         case _:
             return None
@@ -396,14 +365,16 @@ def _times(low: int, high: int | None) -> str:
 
 
 _PARTS: Final[dict[type, Callable[[Any], str]]] = {
-    Choice: lambda given: f"a trie of {len(given.options)} texts",
-    Literal: lambda given: f"exactly its {len(given.text.encode())} bytes",
-    Sequence: lambda given: f"{len(given.parts)} parts, one after the other",
-    Either: lambda given: f"any of {len(given.parts)} parts; shared parts are followed once",
-    Both: lambda given: f"the meet of {len(given.parts)} automata",
-    Inverse: lambda _: "valid UTF-8 that the automaton does not accept",
-    Repetition: lambda given: _times(given.low, given.high),
-    Text: lambda _: "any valid UTF-8",
+    sources.Choice: lambda given: f"a trie of {len(given.options)} texts",
+    sources.Literal: lambda given: f"exactly its {len(given.text.encode())} bytes",
+    sources.Sequence: lambda given: f"{len(given.parts)} parts, one after the other",
+    sources.Either: lambda given: (
+        f"any of {len(given.parts)} parts; shared parts are followed once"
+    ),
+    sources.Both: lambda given: f"the meet of {len(given.parts)} automata",
+    sources.Inverse: lambda _: "valid UTF-8 that the automaton does not accept",
+    sources.Repetition: lambda given: _times(given.low, given.high),
+    sources.Text: lambda _: "any valid UTF-8",
     Special: lambda given: f"the id of {given.token}, and no text",
     Others: lambda _: "free text, and the ids of other special tokens",
     Until: lambda given: (
