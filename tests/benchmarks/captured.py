@@ -99,14 +99,14 @@ def texts(model: "Model") -> "Mapping[str, tuple[Model, Any]]":
 
 def measured(model: "Model", rows: int, tokens: int, rounds: int) -> Iterator[Figure]:
     """The lines of one size of batch."""
-    from guideway.generation.captured import STRATEGIES, Strategy
+    from guideway.generation.captured import STRATEGIES
 
     backend: Any = model.language_model
     weights = sum(each.nbytes for each in backend.module.parameters())
     floor = 1e3 * weights / bandwidth(backend.device)
     kind, free = backend.device.type, 0.0
     had = STRATEGIES.get(kind)
-    STRATEGIES.setdefault(kind, Strategy(lambda work, _: work, lambda work: work))
+    STRATEGIES.setdefault(kind, lambda work, _: work)
     try:
         for name, (own, source) in texts(model).items():
             made, plain = in_turns(lambda: step(own, source, rows, tokens), rounds)  # noqa: B023

@@ -6,7 +6,6 @@ them take turns, and the figures are medians:
     free      the forward and its most probable token, no constraint
     tables    `constraint.tables()` on the device; on a GPU the step is one CUDA graph, as the free
               one is, and nothing crosses the bus
-    fused     the same, what follows the forward compiled by torch (on a GPU only)
     masks     packed masks of the CPU, copied at each step while the forward runs, and the tokens
               copied back
 
@@ -16,7 +15,6 @@ begin anew. Rows are alike, and so are the texts where sums do not depend on the
 """
 
 import json
-import math
 import statistics
 import time
 from collections.abc import Callable
@@ -61,7 +59,6 @@ SCHEMA: Final[dict[str, Any]] = {
     "additionalProperties": False,
 }
 Loop = Callable[[], Any]
-Choice = Callable[["Tensor", "Tensor"], object]
 
 
 @final
@@ -204,33 +201,6 @@ def masked(held: "Charts", logits: "Tensor") -> "Tensor":
     return apply_mask(logits, unpack(held.masks.index_select(0, held.state), logits.shape[1]))
 
 
-def choose(held: "Charts", tokens: "Tensor", logits: "Tensor") -> None:
-    """The most probable tokens that are allowed, and the next states, to be compiled as one.
-
-    What is masked is written nowhere: each word of a mask lies beside its 32 logits. The greatest
-    of each part of a row is looked for, and only then where it is in the best part. 256 rows of
-    128,256 tokens cost 5 µs on an H100, what the plain maximum takes not counted: 49 where bits
-    were looked up by token and places were kept with the greatest; 28 where the maximum was that of
-    the whole row, which leaves a row to one of the GPU's processors.
-    """
-    import torch
-
-    width = logits.shape[1]
-    bit = torch.arange(32, dtype=torch.int32, device=logits.device)
-    words = held.masks.index_select(0, held.state)[:, :, None]
-    allowed = ((words >> bit) & 1 != 0).flatten(1)[:, :width]
-    size = math.gcd(width, PART)
-    parts = torch.where(allowed, logits, -torch.inf).view(len(logits), -1, size)
-    part = parts.amax(2).argmax(1, keepdim=True)
-    # Bits of the best parts are read once more, so that a compiler need not keep all of them.
-    ids = part * size + torch.arange(size, device=logits.device)
-    words = held.masks[held.state[:, None], ids >> 5]
-    allowed = (words >> (ids & 31).int()) & 1 != 0
-    place = torch.where(allowed, logits.gather(1, ids), -torch.inf).argmax(1)
-    tokens.copy_(part[:, 0] * size + place)
-    held.follow(tokens)
-
-
 def measure(
     constraint: "CompiledConstraint", forward: Forward, rows: int, steps: int, rounds: int
 ) -> list[Figure]:
@@ -252,8 +222,6 @@ def loops_of(constraint: "CompiledConstraint", forward: Forward, rows: int) -> d
     """A function for one step of each loop."""
     import torch
 
-    from guideway.generation.captured import fused
-
     fresh = partial(torch.ones, rows, dtype=torch.int64, device=forward.device)
     loops: dict[str, Loop] = {
         "free": captured(partial(_free, forward, fresh()), forward.device),
@@ -264,10 +232,6 @@ def loops_of(constraint: "CompiledConstraint", forward: Forward, rows: int) -> d
             forward.device,
         ),
     }
-    if forward.device.type == "cuda":
-        held = on_device(constraint, rows, forward.device, anew=True)
-        choice = fused(partial(choose, held))
-        loops["fused"] = captured(partial(_fused, forward, fresh(), choice), forward.device)
     loops["masks"] = Masks(constraint, forward, rows)
     return loops
 
@@ -293,10 +257,6 @@ def _free(forward: Forward, tokens: "Tensor") -> None:
 def _tables(forward: Forward, tokens: "Tensor", held: "Charts") -> None:
     tokens.copy_(masked(held, forward(tokens)).argmax(1))
     held.follow(tokens)
-
-
-def _fused(forward: Forward, tokens: "Tensor", choice: Choice) -> None:
-    choice(tokens, forward(tokens))
 
 
 @final

@@ -47,22 +47,21 @@ def test_figures_are_json_too(capsys) -> None:
         assert figure["share"] == pytest.approx(figure["step"] / free["step"] - 1)
 
 
-def test_tables_masks_and_what_is_compiled_choose_the_same_tokens() -> None:
+def test_tables_and_masks_choose_the_same_tokens() -> None:
     constraint = tables.compiled(tables.made_vocabulary(700))
     forward = tables.Forward(700, 1, 16, CPU)
     asking = tables.Masks(constraint, forward, 3)
     asking._tokens.copy_(torch.tensor([1, 5, 9]))
-    kinds = [tables.on_device(constraint, 3, CPU, anew=True) for _ in range(2)]
+    kinds = [tables.on_device(constraint, 3, CPU, anew=True) for _ in range(1)]
     tokens = [asking._tokens.clone() for _ in kinds]
     plain = partial(tables._tables, forward, tokens[0], kinds[0])
-    fused = partial(tables._fused, forward, tokens[1], partial(tables.choose, kinds[1]))
     states = [constraint.start()] * 3
     ended = 0
     for _ in range(120):
-        for step in (asking, plain, fused):
+        for step in (asking, plain):
             step()
         chosen = asking._tokens.tolist()
-        assert [each.tolist() for each in tokens] == [chosen, chosen]
+        assert [each.tolist() for each in tokens] == [chosen]
         for row, token in enumerate(chosen):
             if token in constraint.vocabulary.eos_ids:
                 assert constraint.accepts(states[row])

@@ -26,7 +26,7 @@ from captured_cases import (
     results,
 )
 from guideway.generation import captured
-from guideway.generation.captured import STRATEGIES, Strategy
+from guideway.generation.captured import STRATEGIES
 from guideway.generation.ensemble import frames
 
 TESTS = Path(__file__).parent.parent
@@ -43,8 +43,8 @@ ONLY = Counted()  # frames are kept as long as the models, and count where they 
 
 @pytest.fixture
 def counted(monkeypatch: pytest.MonkeyPatch) -> Counted:
-    ONLY.frames = ONLY.launches = ONLY.fused = 0
-    monkeypatch.setitem(STRATEGIES, "cpu", ONLY.strategy)
+    ONLY.frames = ONLY.launches = 0
+    monkeypatch.setitem(STRATEGIES, "cpu", ONLY.capture)
     return ONLY
 
 
@@ -141,16 +141,6 @@ def test_frames_are_bounded_and_can_be_freed(
     assert counted.frames == len(sizes)
 
 
-def test_the_draw_of_a_frame_that_is_used_much_is_compiled_once(
-    counted: Counted, monkeypatch: pytest.MonkeyPatch
-):
-    own = gw.Model(model("one").language_model)
-    monkeypatch.setattr(captured, "FUSED", 10)
-    for turn in range(4):  # captured, captured again with a compiled draw, and kept
-        own.generate("x", gw.Choice(["12345 67890 12345"]), max_new_tokens=20)
-        assert (counted.frames, counted.fused) == ((1, 0) if not turn else (2, 1))
-
-
 def test_what_rows_have_read_is_kept_for_later_prompts(counted: Counted):
     own = model("one")
     talk = "A long beginning that is read once, and then known. "
@@ -190,7 +180,7 @@ def test_a_step_that_cannot_be_captured_is_said_once(monkeypatch: pytest.MonkeyP
         raise RuntimeError("operation not permitted when stream is capturing")
 
     own = 0.5 * model("one")
-    monkeypatch.setitem(STRATEGIES, "cpu", Strategy(fails, lambda work: work))
+    monkeypatch.setitem(STRATEGIES, "cpu", fails)
     with pytest.warns(gw.GuidewayWarning, match="cannot be captured, so they run one by one"):
         both(own, SOURCES["regex"], **DRAWN)
     both(own, SOURCES["regex"], **DRAWN)
@@ -239,7 +229,7 @@ def test_a_whole_step_asks_the_host_for_nothing(monkeypatch: pytest.MonkeyPatch)
 
         return launch
 
-    monkeypatch.setitem(STRATEGIES, "cpu", Strategy(capture, lambda work: work))
+    monkeypatch.setitem(STRATEGIES, "cpu", capture)
     for how in ("greedy", "filters", "others"):
         results(model("one"), SOURCES["regex"], **SETTINGS[how])
     results(model("three"), [None, SOURCES["regex"], None], **DRAWN)
@@ -251,13 +241,13 @@ def test_a_whole_step_asks_the_host_for_nothing(monkeypatch: pytest.MonkeyPatch)
 
 COMPILED = """
 import torch
-from guideway.generation.captured import STRATEGIES, Strategy
+from guideway.generation.captured import STRATEGIES
 from captured_cases import DRAWN, MARKS, SETTINGS, SOURCES, both, model
 
 def compiled(work, device=None):
     return torch.compile(work, fullgraph=True, dynamic=False, backend="eager")
 
-STRATEGIES["cpu"] = Strategy(compiled, lambda work: work)
+STRATEGIES["cpu"] = compiled
 both(model("one"), None)
 both(model("one", "gpt2"), SOURCES["regex"], **SETTINGS["filters"])
 both(model("one"), SOURCES["recursive"], **DRAWN)

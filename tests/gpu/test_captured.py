@@ -7,7 +7,7 @@ import guideway as gw
 from captured_cases import DRAWN, EXPRESSIONS, MARKS, SETTINGS, SOURCES, both, model
 from elsewhere import waits
 from guideway.generation import captured
-from guideway.generation.captured import fused, graphed
+from guideway.generation.captured import graphed
 
 pytestmark = pytest.mark.gpu
 
@@ -38,27 +38,19 @@ def test_watermarks(gpu: torch.device, mark: str):
         both(own(gpu).watermarked(MARKS[mark]), SOURCES[source], **DRAWN)
 
 
-@pytest.mark.parametrize("how", ["greedy", "sampled", "filters"])
-def test_compiled_draws(gpu: torch.device, how: str, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(captured, "FUSED", 0)
-    for _ in range(2):  # the second frame is compiled
-        both(own(gpu), SOURCES["type"], **SETTINGS[how])
-
-
 def test_frames_grow_and_shrink(gpu: torch.device, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(captured, "ROOM", 8)
     both(own(gpu, "two"), None, max_new_tokens=60, **DRAWN)
     both(own(gpu), SOURCES["recursive"], num_return_sequences=6, max_new_tokens=60, **DRAWN)
 
 
-@pytest.mark.parametrize("compiled", [False, True])
-def test_a_graph_runs_again_and_again_without_a_wait(gpu: torch.device, compiled: bool):
+def test_a_graph_runs_again_and_again_without_a_wait(gpu: torch.device):
     rows, expected = torch.arange(4, device=gpu), torch.arange(4)
 
     def work() -> None:
         rows.mul_(5).add_(1).remainder_(97)
 
-    launch = graphed(fused(work) if compiled else work, gpu)
+    launch = graphed(work, gpu)
     rows.copy_(expected)
     with waits() as found:
         for _ in range(10):

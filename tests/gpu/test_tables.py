@@ -5,7 +5,7 @@ its mask, and what has ended is a text that it matches.
 """
 
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 
 import numpy as np
 import pytest
@@ -13,11 +13,10 @@ import torch
 from torch import Tensor
 
 import guideway as gw
-from benchmarks.tables import LLAMA3, SCHEMA, captured, choose, made_vocabulary, masked, on_device
+from benchmarks.tables import LLAMA3, SCHEMA, captured, made_vocabulary, on_device
 from elsewhere import waits
 from guideway.automaton.token_tries import words
 from guideway.constraint.compiled import CompiledConstraint
-from guideway.generation.captured import fused
 from guideway.logits.mask import apply_mask, unpack
 from guideway.sampling.noise import keys, streams
 from guideway.sampling.sampler import Categorical
@@ -135,25 +134,6 @@ def test_what_a_graph_reads_is_its_own_as_long_as_it_lives(gpu: torch.device) ->
         assert int(each[0]) == -7
     assert seen.unique().numel() == 1
     assert int(seen[0]) == 3 + 50  # before the capture, and after it
-
-
-@pytest.mark.filterwarnings("ignore")  # of torch's compiler about itself
-@pytest.mark.parametrize("rows", [1, 32])
-@torch.inference_mode()
-def test_the_compiled_choice_is_the_plain_one(gpu: torch.device, rows: int) -> None:
-    held, other = (
-        on_device(constraint("nested schema", 900), rows, gpu, anew=True) for _ in range(2)
-    )
-    compiled = fused(partial(choose, other))
-    noise = torch.Generator().manual_seed(2)
-    for _ in range(20):
-        logits = torch.randn(rows, 900, generator=noise).to(gpu)
-        token = masked(held, logits).argmax(1)
-        found = torch.zeros_like(token)
-        compiled(found, logits)
-        assert torch.equal(found, token)
-        held.follow(token)
-        assert torch.equal(other.state, held.state)
 
 
 @torch.inference_mode()

@@ -16,12 +16,11 @@ for one such shape, is kept for later batches.
 
 import math
 import os
-import warnings
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from collections.abc import Sequence as Listed
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, Final, NamedTuple, TypeAlias, cast, final
+from typing import Any, Final, TypeAlias, cast, final
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -51,15 +50,10 @@ from guideway.models.protocol import StaticModel
 from guideway.sampling.noise import keys
 from guideway.vocabulary.vocabulary import Vocabulary
 
-Work: TypeAlias = Callable[..., object]
+Work: TypeAlias = Callable[[], object]
+Strategy: TypeAlias = Callable[[Work, torch.device], Work]
+"""Makes one launch of a step."""
 WARM: Final = 3
-
-
-class Strategy(NamedTuple):
-    """How steps are captured: as one launch; `fuse` compiles what follows the forward first."""
-
-    capture: Callable[[Work, torch.device], Work]
-    fuse: Callable[[Work], Work]
 
 
 def graphed(work: Work, device: torch.device) -> Work:
@@ -80,20 +74,8 @@ def graphed(work: Work, device: torch.device) -> Work:
     return graph.replay
 
 
-def fused(work: Work) -> Work:
-    """The function compiled by torch, which warns that it leaves out our caches of constants."""
-    compiled = cast("Any", torch).compile(work, dynamic=False)
-
-    def quiet(*rows: Any) -> None:
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="Dynamo detected a call to a .*lru_cache")
-            compiled(*rows)
-
-    return quiet
-
-
 _pools: Final = dict[Any, Any]()
-STRATEGIES: Final[dict[str, Strategy]] = {"cuda": Strategy(graphed, fused)}
+STRATEGIES: Final[dict[str, Strategy]] = {"cuda": graphed}
 """By the type of the device; on others, steps run one by one."""
 
 
@@ -202,7 +184,6 @@ class Charts:
 STEPS: Final = 8  # between two reads
 LEAST: Final = 2 * STEPS  # tokens of a text for which a launch is captured
 ROOM: Final = 256  # columns for tokens to come; the memory of longer texts grows
-FUSED: Final = 2_000  # steps of a frame after which it is worth seconds to compile its draw
 
 
 @final
@@ -259,13 +240,12 @@ class Frame:
         tokens: the last token of each row.
         logits: of each leaf, if the forward alone is captured.
         board: what is beside it, if whole steps are.
-        steps: launches so far.
     """
 
     def __init__(
         self, ensemble: Ensemble, cache: EnsembleCache, rows: int, length: int, board: Board | None
     ) -> None:
-        self._ensemble, self.board, self.steps, self.fused = ensemble, board, 0, False
+        self._ensemble, self.board = ensemble, board
         self.tokens = torch.zeros(rows, dtype=torch.int64, device=ensemble.device)
         self.memories = tuple(
             cast("StaticModel[Any, Any]", each.model).allocate(
@@ -283,24 +263,17 @@ class Frame:
             }
         self.launch: Any = None
 
-    def capture(self, how: Strategy, *, fuse: bool) -> None:
-        self.fused = fuse
-        draw = how.fuse(self._draw) if fuse else self._draw
-
-        def work() -> None:
-            logits = self.forward()
-            draw(*(logits[leaf] for leaf in self._ensemble.leaves))
-
+    def capture(self, how: Strategy) -> None:
         with torch.inference_mode():
-            self.launch = torch.inference_mode()(how.capture(work, self._ensemble.device))
+            self.launch = torch.inference_mode()(how(self._step, self._ensemble.device))
 
     @torch.inference_mode()
     def forward(self) -> Logits:
         """The logits after `tokens`, step by step."""
         return self._ensemble.decode(self.memories, self.tokens)
 
-    def _draw(self, *rows: Tensor) -> None:
-        logits = dict(zip(self._ensemble.leaves, rows, strict=True))
+    def _step(self) -> None:
+        logits = self.forward()
         if self.board is not None:
             self.board.draw(logits, self.tokens)
         for leaf, into in self.logits.items():
@@ -376,13 +349,12 @@ class Captured:
         self._key = size, length, shape, tuple(model.version() for model in self._models), stream
         frames = cast("Frames", ensemble.frames)
         frame = cast("Frame | None", frames.take(self._key))
-        fuse = frame is not None and charts is not None and frame.steps > FUSED
-        if frame is not None and (frame.fused or not fuse):
+        if frame is not None:
             return frame
         try:
             board = None if charts is None else Board(ensemble, charts, plan)
             frame = Frame(ensemble, cache, size, length, board)
-            frame.capture(self._how, fuse=fuse)
+            frame.capture(self._how)
         except Exception as error:  # noqa: BLE001  whatever torch, its compiler and models raise
             ensemble.frames = None
             warn(
@@ -400,7 +372,6 @@ class Captured:
             self._tell(frame, [row.tokens[-1] for row in rows])
         for _ in range(count):
             frame.launch()
-        frame.steps += count
         self._room -= count
         if frame.board is None:
             return self._taken(frame, None, 0)[0]

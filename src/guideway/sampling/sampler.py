@@ -12,10 +12,8 @@ argmax(logit + noise) has the distribution softmax(logit) (Gumbel 1954; Maddison
 also in a smaller set, the same key draws it from that set.
 """
 
-import math
 from typing import Final, Protocol, final, runtime_checkable
 
-import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
@@ -51,11 +49,10 @@ class Greedy:
         ids: Int[Tensor, "batch choices"] | None = None,
     ) -> Int[Tensor, "batch"]:
         """The largest element of each row; `key` is not looked at."""
-        best = largest(row)
+        best = row.argmax(1)
         return best if ids is None else ids.gather(1, best[:, None])[:, 0]
 
 
-PART: Final = 256  # tokens, at most
 FAR: Final = 256  # from 0: beyond it, float32 has too few digits for a logit and its noise
 
 
@@ -73,21 +70,6 @@ class Categorical:
         highest = row.amax(1, keepdim=True)
         near = row - highest.where(highest.abs() > FAR, 0.0)
         if ids is None:
-            return largest(near.add_(gumbel(key, row.shape[1])))
+            return near.add_(gumbel(key, row.shape[1])).argmax(1)
         best = near.add_(gumbel_of(key, ids)).argmax(1, keepdim=True)
         return ids.gather(1, best)[:, 0]
-
-
-def largest(row: Float[Tensor, "batch choices"]) -> Int[Tensor, "batch"]:
-    """`argmax(1)`. A compiler gets parts of a row, so that a GPU's processors share it.
-
-    It was 28 µs with whole rows, 5 µs with parts (256 rows of 128,256 tokens, H100,
-    tests/benchmarks/tables).
-    """
-    if not torch.compiler.is_compiling():
-        return row.argmax(1)
-    size = math.gcd(row.shape[1], PART)
-    parts = row.view(len(row), -1, size)
-    part = parts.amax(2).argmax(1)
-    best = parts.gather(1, part[:, None, None].expand(-1, 1, size))[:, 0]
-    return part * size + best.argmax(1)
