@@ -19,7 +19,7 @@ from guideway.automaton.token_tries import words
 from guideway.constraint.compiled import CompiledConstraint
 from guideway.logits.mask import apply_mask, unpack
 from guideway.sampling.noise import keys, streams
-from guideway.sampling.sampler import Categorical
+from guideway.sampling.sampler import categorical
 
 pytestmark = pytest.mark.gpu
 
@@ -60,7 +60,7 @@ class Recorded:
         logits = self.logits[(key ^ self.held.state) & 7]
         packed = self.held.masks.index_select(0, self.held.state)
         row = apply_mask(logits, unpack(packed, self.width))
-        token = row.argmax(1) if self.greedy else Categorical().draw(row, key)
+        token = row.argmax(1) if self.greedy else categorical(row, key)
         self.held.follow(token)
         self.tokens.index_copy_(0, self.step, token[None])
         self.seen.index_copy_(0, self.step, packed[None])

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from guideway.logits.filters import mirostat, mirostat_by_rank, surprises, xtc
-from guideway.sampling.sampler import Categorical
+from guideway.sampling.sampler import categorical
 
 pytestmark = pytest.mark.usefixtures("form")
 
@@ -115,7 +115,7 @@ def test_the_mean_surprise_is_the_one_asked_for_within_a_tenth_of_a_bit(function
         exponents = 1.2 + 0.8 * torch.rand(texts, 1, generator=noise)
         row = -exponents * ranks
         left = function(row, ceiling)
-        tokens = Categorical().draw(left, torch.arange(texts) * 104729 + step * 7919)
+        tokens = categorical(left, torch.arange(texts) * 104729 + step * 7919)
         bits = surprises(row, tokens)
         ceiling = ceiling - 0.1 * (bits - target)
         total += float(bits.sum())

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from guideway.sampling.sampler import Categorical
+from guideway.sampling.sampler import categorical
 from guideway.watermark.evidence import evidence
 from guideway.watermark.scheme import Scheme, numbers, row_keys, tournament
 
@@ -55,7 +55,7 @@ def test_a_tournament_keeps_ends_and_what_may_not_be_drawn() -> None:
 def test_gumbel_marks_draw_each_token_with_its_probability_over_keys() -> None:
     scheme = Scheme(7, "gumbel", 4)
     count = 50_000
-    tokens = Categorical().draw(FRUIT.log().expand(count, 7), row_keys(scheme, contexts(count)))
+    tokens = categorical(FRUIT.log().expand(count, 7), row_keys(scheme, contexts(count)))
     seen = torch.bincount(tokens, minlength=7)
     chi = float(((seen - count * FRUIT) ** 2 / (count * FRUIT)).sum())
     assert chi < 16.81  # 1 % of chi-square with 6 degrees of freedom
@@ -64,7 +64,7 @@ def test_gumbel_marks_draw_each_token_with_its_probability_over_keys() -> None:
 def test_the_score_of_a_gumbel_mark_has_the_mean_of_its_formula() -> None:
     scheme = Scheme(8, "gumbel", 1)
     count = 30_000
-    tokens = Categorical().draw(
+    tokens = categorical(
         FRUIT.log().expand(count, 7), row_keys(scheme, torch.arange(count)[:, None])
     )
     # A text in which each context stands before its token; the tokens themselves are passed over.

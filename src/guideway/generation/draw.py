@@ -26,7 +26,7 @@ from guideway.logits.transfer import send
 from guideway.logits.warp import Moment, Warps, Watch, warp
 from guideway.sampling.history import History
 from guideway.sampling.noise import coins, keys, streams
-from guideway.sampling.sampler import Categorical, Greedy, Sampler
+from guideway.sampling.sampler import categorical, greedy
 from guideway.vocabulary.vocabulary import Vocabulary
 
 EXTREME: Final = 1e18  # a logit that the coldest temperature makes infinite
@@ -86,8 +86,6 @@ def logits_error(total: float, step: int) -> ModelError | None:
     )
 
 
-GREEDY: Final[Sampler] = Greedy()
-CATEGORICAL: Final[Sampler] = Categorical()
 NAMED: Final = 5  # bad words in a message
 
 
@@ -255,15 +253,15 @@ def _drawn(
     row = early(marking, row, watch)
     if not any(plan.random):
         row = late(marking, row, None, plan.streams, watch)
-        tokens = GREEDY.draw(row, plan.streams)
+        tokens = greedy(row)
         return tokens, row.gather(1, tokens[:, None])[:, 0], nothing
     warped = warp(row, plan.warps, Moment(coins(key), ceilings), watch)
     warped = replace(warped, row=late(marking, warped.row, warped.ids, key, watch))
     noise = key if marking is None else marking.noise(key)
-    tokens = CATEGORICAL.draw(warped.row, noise, warped.ids)
+    tokens = categorical(warped.row, noise, warped.ids)
     if not all(plan.random):
         random = send(plan.random, row.device)
-        tokens = torch.where(random, tokens, GREEDY.draw(warped.row, key, warped.ids))
+        tokens = torch.where(random, tokens, greedy(warped.row, warped.ids))
     place = tokens[:, None]
     if warped.ids is not None:
         place = (warped.ids == place).int().argmax(1, keepdim=True)

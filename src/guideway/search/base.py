@@ -1,23 +1,27 @@
-"""Protocol between the batch loop and a search for the texts of one prompt.
+"""What the batch loop and a search for the texts of one prompt tell one another.
 
-A search holds rows of a batch. At each step it gets scores of the next tokens, and returns the
-parent of each row that goes on; the loop reorders the caches. Rows are forked, never rolled back.
+A search holds `rows` of a batch, none of which has ended. `step` gets scores of the next tokens, of
+the search's `kind`, replaces the rows, and returns the index of each new row's parent; the loop
+reorders the caches. Rows are forked, never rolled back. `completions` has the results, best first;
+it takes the peak of memory in bytes.
 
 - `step` takes only tokens that `Sequence.admits`. If one is refused, the row's mask is narrower and
   the search asks for new scores by returning None, with its rows unchanged.
 - A search passes the rank of a token, so that rows know which choices the budget has changed.
 - A search without rows has ended its round; `begin` tells whether there is another one, which
   starts with rows without tokens.
+- `step` raises DeadEndError if no row can go on and no text is complete.
+- Contrastive search chooses among the rows just read, by their last hidden states, before scores
+  (`look`). Its rows may have ended; only the one that `look` keeps is scored.
 """
 
 from collections.abc import Sequence as Listed
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeAlias, cast, final, runtime_checkable
+from typing import Literal, TypeAlias, cast, final
 
 from jaxtyping import Float
 from torch import Tensor
 
-from guideway.generation.row.request import Completion
 from guideway.generation.row.sequence import Sequence
 from guideway.sampling.settings import Sampling
 
@@ -61,64 +65,6 @@ class Scores:
         logprob = float(self.own[place, token])
         child.take(token, logprob, float(self.kept[place]))
         return child
-
-
-@runtime_checkable  # the tests check annotations
-class Search(Protocol):
-    """The texts of one prompt, while they are looked for."""
-
-    @property
-    def kind(self) -> Kind:
-        """Kind of its scores."""
-        ...
-
-    @property
-    def rows(self) -> Listed[Sequence]:
-        """The rows that need scores now; none of them has ended."""
-        ...
-
-    def begin(self) -> bool:
-        """Set out on the next round, False if there is none."""
-        ...
-
-    def step(self, scores: Scores) -> Listed[int] | None:
-        """Replace the rows; return the index of each new row's parent.
-
-        Returns None to be called again, because the mask of a row is narrower. Raises DeadEndError
-        if no row can go on and no text is complete.
-        """
-        ...
-
-    def completions(self, memory: int) -> list[Completion]:
-        """The results, best first; `memory` is the peak in bytes."""
-        ...
-
-
-@runtime_checkable
-class Looking(Search, Protocol):
-    """A search that chooses among the rows just read by last hidden states, before scores.
-
-    Rows may have ended; only the one that `look` keeps is scored.
-    """
-
-    @property
-    def read(self) -> Listed[int]:
-        """The token that each row is read on with: its last one, or the end id that ended it."""
-        ...
-
-    def look(self, states: Listed[Float[Tensor, "_ hidden"]]) -> int:
-        """Keep one of the rows, or none if it has ended; return its index.
-
-        `states` are those after the prompt or the token just read.
-        """
-        ...
-
-
-def read_next(search: Search) -> list[int]:
-    """The token that each row of a search is read on with."""
-    if isinstance(search, Looking):
-        return [*search.read]
-    return [row.tokens[-1] for row in search.rows]
 
 
 def share_losses(rows: Listed[Sequence]) -> None:

@@ -40,7 +40,7 @@ class Contrastive:
         sampling = root.request.sampling
         self.kind: Kind = "local"
         self.rows: list[Sequence] = [root]
-        self.read: list[int] = []
+        self.read: list[int] = []  # the token that each row is read on with: a last one, or an end
         self._begun = False
         self._alpha = float(sampling.penalty_alpha or 0)
         self._count: int = sampling.top_k or CANDIDATES

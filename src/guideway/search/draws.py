@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterable
 from collections.abc import Sequence as Listed
 from dataclasses import dataclass
-from typing import Final, cast, final
+from typing import cast, final
 
 import torch
 from jaxtyping import Float
@@ -16,7 +16,7 @@ from torch import Tensor
 
 from guideway.generation.row.sequence import Sequence
 from guideway.sampling.noise import keys, stream
-from guideway.sampling.sampler import Categorical
+from guideway.sampling.sampler import categorical
 from guideway.search.base import Scores
 
 
@@ -66,9 +66,6 @@ def stratified(logs: Listed[float], uniforms: Listed[float]) -> list[int]:
     return drawn
 
 
-CATEGORICAL: Final = Categorical()
-
-
 @final
 @dataclass(frozen=True, slots=True)
 class Draw:
@@ -105,9 +102,9 @@ def draw(
     device = offered.device
     branches = torch.tensor(streams, dtype=torch.int64, device=device)
     moment = torch.full_like(branches, step)
-    tokens = CATEGORICAL.draw(offered, keys(branches, moment))
+    tokens = categorical(offered, keys(branches, moment))
     # Steps count from 0, so those from −2 down are free.
-    others = CATEGORICAL.draw(offered, keys(branches, -2 - moment)) if twice else tokens
+    others = categorical(offered, keys(branches, -2 - moment)) if twice else tokens
     place = tokens[:, None]
     columns = (
         tokens,

@@ -8,7 +8,7 @@ batch; the others go on if the caller wants that. The scores of a step are of th
 import time
 from collections.abc import Sequence as Listed
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import Any, TypeAlias, final
 
 import torch
 
@@ -30,11 +30,13 @@ from guideway.logits.warp import Moment, warp
 from guideway.models.protocol import LanguageModel
 from guideway.sampling.noise import coins, gumbel, keys, stream
 from guideway.search.adaptive import Asap, Rejection
-from guideway.search.base import Kind, Looking, Scores, Search, numbers, read_next
+from guideway.search.base import Kind, Scores, numbers
 from guideway.search.beams import Beams
 from guideway.search.contrastive import Contrastive
 from guideway.search.smc import Smc
 from guideway.search.stochastic import StochasticBeams
+
+Search: TypeAlias = Beams | StochasticBeams | Contrastive | Rejection | Asap | Smc
 
 
 def search_for(root: Sequence) -> Search:
@@ -178,7 +180,7 @@ class Searching:
         if not self._searches:
             return
         check_stop()
-        looked = any(isinstance(each, Looking) for each in self._searches.values())
+        looked = any(isinstance(each, Contrastive) for each in self._searches.values())
         states = States() if looked else None
         prompts = [self._roots[number].request.prompts for number in self._searches]
         begun = _Forward(*self._ensemble.prefill(prompts, states), states)
@@ -227,10 +229,10 @@ class Searching:
             if parents != list(range(cache.rows)):
                 cache = self._ensemble.select(cache, parents)
             searches = self._searches.values()
-            if looked:
-                read = [token for search in searches for token in read_next(search)]
-            else:
-                read = [row.tokens[-1] for search in searches for row in search.rows]
+            read = list[int]()
+            for search in searches:
+                looks = isinstance(search, Contrastive)
+                read += search.read if looks else [row.tokens[-1] for row in search.rows]
             last = torch.tensor(read, device=self._ensemble.device)[:, None]
             states = States() if looked else None
             cache, logits = self._ensemble.extend(cache, last, states)
@@ -245,7 +247,7 @@ class Searching:
         begin = 0
         for number, search in self._searches.items():
             own = [*range(begin, begin := begin + len(search.rows))]
-            if own and forward.states is not None and isinstance(search, Looking):
+            if own and forward.states is not None and isinstance(search, Contrastive):
                 place = search.look([forward.states[place] for place in own])
                 own = own[place : place + len(search.rows)]
             places[number] = own
