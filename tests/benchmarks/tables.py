@@ -91,7 +91,7 @@ def tables(
     """
     import torch
 
-    from guideway.logits.transfer import device_of
+    from guideway.logits.mask import device_of
 
     place = device_of(device)
     with busy("measuring"), torch.inference_mode():

@@ -71,7 +71,7 @@ def warpers(
     as_json: AsJson = False,
 ) -> None:
     """Filters and penalties on rows of logits: guideway's and transformers', side by side."""
-    from guideway.logits.transfer import device_of
+    from guideway.logits.mask import device_of
 
     device_of(device)
     with busy("measuring"):

@@ -33,8 +33,18 @@ from guideway.logits.rescore import TextContext, rescore
 from guideway.logits.rows import Rows
 from guideway.logits.warp import Moment, Warps, warp
 from guideway.sampling.history import History, Rules
-from guideway.sampling.noise import bits, bits_of, coins, gumbel, gumbel_of, keys, shares, streams
-from guideway.sampling.sampler import categorical, greedy
+from guideway.sampling.noise import (
+    bits,
+    bits_of,
+    categorical,
+    coins,
+    greedy,
+    gumbel,
+    gumbel_of,
+    keys,
+    shares,
+    streams,
+)
 from guideway.sampling.settings import Sampling
 
 pytestmark = pytest.mark.gpu

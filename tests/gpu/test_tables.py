@@ -18,8 +18,7 @@ from elsewhere import waits
 from guideway.automaton.token_tries import words
 from guideway.constraint.compiled import CompiledConstraint
 from guideway.logits.mask import apply_mask, unpack
-from guideway.sampling.noise import keys, streams
-from guideway.sampling.sampler import categorical
+from guideway.sampling.noise import categorical, keys, streams
 
 pytestmark = pytest.mark.gpu
 

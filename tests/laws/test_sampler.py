@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from guideway.sampling.sampler import categorical, greedy
+from guideway.sampling.noise import categorical, greedy
 
 Sampler = Callable[..., torch.Tensor]
 SAMPLERS: list[Sampler] = [lambda row, key, ids=None: greedy(row, ids), categorical]

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from guideway.logits.filters import mirostat, mirostat_by_rank, surprises, xtc
-from guideway.sampling.sampler import categorical
+from guideway.sampling.noise import categorical
 
 pytestmark = pytest.mark.usefixtures("form")
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from guideway.sampling.sampler import categorical
+from guideway.sampling.noise import categorical
 from guideway.watermark.evidence import evidence
 from guideway.watermark.scheme import Scheme, numbers, row_keys, tournament
 

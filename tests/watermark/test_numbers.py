@@ -9,8 +9,7 @@ import pytest
 import torch
 
 from guideway.sampling.noise import MASK64, WEYL, mix, signed
-from guideway.watermark.positions import repeats, windows
-from guideway.watermark.scheme import Kind, Scheme, numbers, row_keys, secret_of
+from guideway.watermark.scheme import Kind, Scheme, numbers, repeats, row_keys, secret_of, windows
 
 SIZES = {"left": 2, "min": 3, "self": 2, "unigram": 0, "synthid": 4, "gumbel": 4}
 KINDS = get_args(Kind)

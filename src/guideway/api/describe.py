@@ -113,15 +113,6 @@ def _written(part: sources.Source) -> str:
             return describe(part)
 
 
-def _others(given: regions.Others) -> str:
-    return "any text and special tokens" + "".join(f", but no {token}" for token in given.without)
-
-
-def _thinking(given: regions.Thinking) -> str:
-    begin, end, item = map(describe, (given.begin, given.end, given.item))
-    return f"{begin}, thoughts, {end}, then\n{item}"
-
-
 _TEXTS: Final[dict[type, Callable[[Any], str]]] = {
     sources.Choice: lambda given: "one of: " + " | ".join(map(_quote, given.options)),
     sources.Literal: lambda given: _quote(given.text),
@@ -138,7 +129,9 @@ _TEXTS: Final[dict[type, Callable[[Any], str]]] = {
         f"a part of this text, word for word: {_quote(''.join(given.chunks))}"
     ),
     regions.Special: lambda given: f"the token {given.token}",
-    regions.Others: _others,
+    regions.Others: lambda given: (
+        "any text and special tokens" + "".join(f", but no {token}" for token in given.without)
+    ),
     regions.Until: lambda given: (
         f"any text {'up to' if given.include else 'without'} {describe(given.stop)}"
     ),
@@ -147,7 +140,9 @@ _TEXTS: Final[dict[type, Callable[[Any], str]]] = {
     regions.Regions: lambda given: (
         "any text, in which may stand\n" + "\nor ".join(map(describe, given.tags))
     ),
-    regions.Thinking: _thinking,
+    regions.Thinking: lambda given: (
+        f"{describe(given.begin)}, thoughts, {describe(given.end)}, then\n{describe(given.item)}"
+    ),
     Tools: _describe_tools,
 }
 """Descriptions of sources that are not JSON."""

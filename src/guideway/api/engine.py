@@ -22,10 +22,9 @@ from itertools import count
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, TypeVar, final, overload
 
-from guideway.api.arguments import StreamArguments
 from guideway.api.jobs import Call, Job
 from guideway.api.model import Model, as_model
-from guideway.api.prompts import Prompt
+from guideway.api.prompts import Prompt, StreamArguments
 from guideway.api.result import Part, Result
 from guideway.api.running import RunOptions, read_result
 from guideway.api.speculate import speculation
@@ -34,9 +33,8 @@ from guideway.generation.ensemble.ensemble import Ensemble
 from guideway.generation.ensemble.pace import release_threads
 from guideway.generation.limits import checked
 from guideway.generation.marking import check_markable
-from guideway.generation.memory import peak_memory
 from guideway.generation.paged import PagedRows, readable
-from guideway.generation.row.request import Event
+from guideway.generation.row.request import Event, peak_memory
 from guideway.generation.row.sequence import Sequence
 from guideway.generation.scheduling import Batches, Scheduler
 from guideway.generation.speculation import Speculation

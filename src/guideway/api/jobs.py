@@ -118,7 +118,10 @@ class Call:
     def only_job(self, caller: str = "stream") -> Job:
         """The only row of a stream, or of a request to an engine."""
         for job in self.jobs():
-            if self.batch or not isinstance(job, Job) or _several(job.request.sampling):
+            if self.batch or not isinstance(job, Job):
+                break
+            how = job.request.sampling
+            if how.num_return_sequences > 1 or how.search or how.best_of:
                 break
             return job
         raise UnsupportedError(
@@ -156,18 +159,16 @@ class Call:
         checked(request, self.ensemble)
         requests = [*request.samples()]
         if wide.search is not None:
-            if self.speculate not in ("auto", "off"):
-                raise UnsupportedError(
-                    f"speculate does not work with a search ({wide.search}), whose steps compare "
-                    "the texts of several rows; leave speculate out",
-                    feature="speculation in a search",
-                )
-            if self.trace:
-                raise UnsupportedError(
-                    f"trace does not work with a search ({wide.search}), whose steps belong to "
-                    "several texts; leave trace out",
-                    feature="trace of a search",
-                )
+            for name, given in (
+                ("speculate", self.speculate not in ("auto", "off")),
+                ("trace", self.trace),
+            ):
+                if given:
+                    raise UnsupportedError(
+                        f"{name} does not work with a search ({wide.search}), whose steps belong "
+                        f"to several texts; leave {name} out",
+                        feature=f"{name} of a search",
+                    )
             requests = [requests[0]] * wide.num_return_sequences
         kept = sampling.num_return_sequences
         return [Job(asked, source, each, n, number, kept) for n, each in enumerate(requests)]
@@ -211,11 +212,6 @@ def canonical_constraint(
         )
     whole = Text() if source is None else source
     return compile_source(whole, ensemble.vocabulary, budget, canonical=tokenizer)
-
-
-def _several(sampling: Sampling) -> bool:
-    """Return whether the settings ask for several sequences, or for a search over several."""
-    return bool(sampling.num_return_sequences > 1 or sampling.search or sampling.best_of)
 
 
 def _drawn(sampling: Sampling) -> Sampling:

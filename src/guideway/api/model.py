@@ -36,7 +36,7 @@ from guideway.generation.score import score
 from guideway.generation.stopping import in_thread
 from guideway.logits import expr
 from guideway.logits.classifier import ClassifierTerm
-from guideway.logits.marked import Watermarked, Whole, inner, show_whole, unmarked
+from guideway.logits.expr import Watermarked, Whole, inner, show_whole, unmarked
 from guideway.models.adapter import Adapter, read_adapter
 from guideway.models.protocol import LanguageModel, VariedModel
 from guideway.vocabulary.vocabulary import Vocabulary
@@ -45,8 +45,14 @@ from guideway.watermark.scheme import Scheme
 if TYPE_CHECKING:
     from typing_extensions import TypeForm, Unpack
 
-    from guideway.api.arguments import OneArguments, SeveralArguments, StreamArguments
-    from guideway.api.prompts import Each, Prompts, Untyped
+    from guideway.api.prompts import (
+        Each,
+        OneArguments,
+        Prompts,
+        SeveralArguments,
+        StreamArguments,
+        Untyped,
+    )
     from guideway.sources.sources import Read, Written
 
 Value = TypeVar("Value")

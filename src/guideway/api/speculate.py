@@ -14,8 +14,7 @@ from guideway.generation.drafts import Drafter, Lookup
 from guideway.generation.ensemble.ensemble import Ensemble, reading
 from guideway.generation.heads import TENSORS, Heads, HeadsDraft
 from guideway.generation.speculation import Costs, Rates, Speculation
-from guideway.logits.expr import Leaf
-from guideway.logits.marked import Watermarked
+from guideway.logits.expr import Leaf, Watermarked
 from guideway.models.protocol import LanguageModel
 from guideway.models.transformers import TransformersModel
 
@@ -27,7 +26,6 @@ class Drafting(Protocol):
     @property
     def language_model(self) -> LanguageModel[Any]:
         """The language model of its first leaf."""
-        ...
 
 
 Speculate: TypeAlias = Literal["auto", "off", "forced", "lookup"] | Drafting | str | Path

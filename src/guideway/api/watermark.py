@@ -45,8 +45,7 @@ from guideway.sources.sources import check_text
 from guideway.vocabulary.backend import Backend
 from guideway.vocabulary.vocabulary import Vocabulary
 from guideway.watermark.evidence import Window, clearest, evidence, weighted
-from guideway.watermark.positions import forced
-from guideway.watermark.scheme import GREEN, Kind, Scheme, secret_of
+from guideway.watermark.scheme import GREEN, Kind, Scheme, forced, secret_of
 
 PIECE: Final = 128  # tokens in one forward
 

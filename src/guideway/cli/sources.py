@@ -84,7 +84,8 @@ def read_file(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
-        near = _near(path.name, _names_in(path.parent))
+        there = path.parent.iterdir() if path.parent.is_dir() else ()
+        near = _near(path.name, [entry.name for entry in there])
         raise typer.BadParameter(f"there is no file {str(path)!r}{near}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise typer.BadParameter(f"{str(path)!r} cannot be read: {error}") from None
@@ -145,10 +146,6 @@ def _imported(where: str) -> Generator[None]:
     except (Exception, SystemExit) as error:  # noqa: BLE001  the user's module may raise anything
         said = f"{type(error).__name__}: {error}"
         raise typer.BadParameter(f"{where!r} cannot be imported: {said}") from None
-
-
-def _names_in(folder: Path) -> list[str]:
-    return [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
 
 
 def _near(name: str, names: list[str]) -> str:

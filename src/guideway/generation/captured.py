@@ -44,8 +44,7 @@ from guideway.generation.step import Batch, plan_of, take
 from guideway.generation.stopping import check_stop
 from guideway.logits.evaluate import Step, evaluate
 from guideway.logits.expr import Leaf
-from guideway.logits.mask import unpack
-from guideway.logits.transfer import send
+from guideway.logits.mask import send, unpack
 from guideway.models.protocol import StaticModel
 from guideway.sampling.noise import keys
 from guideway.vocabulary.vocabulary import Vocabulary

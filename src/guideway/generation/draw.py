@@ -21,12 +21,11 @@ from guideway.generation.marking import Marking, early, late
 from guideway.generation.penalties import Penalties
 from guideway.generation.row.request import Request
 from guideway.logits.filters import surprises
+from guideway.logits.mask import send
 from guideway.logits.rows import LEAST, Rows, log_mass
-from guideway.logits.transfer import send
 from guideway.logits.warp import Moment, Warps, Watch, warp
 from guideway.sampling.history import History
-from guideway.sampling.noise import coins, keys, streams
-from guideway.sampling.sampler import categorical, greedy
+from guideway.sampling.noise import categorical, coins, greedy, keys, streams
 from guideway.vocabulary.vocabulary import Vocabulary
 
 EXTREME: Final = 1e18  # a logit that the coldest temperature makes infinite

@@ -23,8 +23,14 @@ from guideway.generation.ensemble.ensemble import Ensemble
 from guideway.generation.ensemble.pace import release_threads
 from guideway.generation.limits import checked
 from guideway.generation.marking import check_markable
-from guideway.generation.memory import peak_memory
-from guideway.generation.row.request import Completion, Event, OnError, Request, raise_error
+from guideway.generation.row.request import (
+    Completion,
+    Event,
+    OnError,
+    Request,
+    peak_memory,
+    raise_error,
+)
 from guideway.generation.row.sequence import Sequence
 from guideway.generation.scheduling import Batches
 from guideway.generation.speculation import Speculation

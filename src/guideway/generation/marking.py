@@ -18,13 +18,12 @@ from guideway.errors import UnsupportedError
 from guideway.generation.row.request import Request
 from guideway.generation.row.sequence import Sequence
 from guideway.logits.filters import widened
-from guideway.logits.mask import unpack, upload
-from guideway.logits.transfer import send
+from guideway.logits.mask import send, unpack, upload
 from guideway.logits.warp import Watch
 from guideway.sampling.noise import gumbel_of
 from guideway.vocabulary.vocabulary import Vocabulary
 from guideway.watermark import scheme as schemes
-from guideway.watermark.positions import place, repeats
+from guideway.watermark.scheme import place, repeats
 
 
 def check_markable(scheme: schemes.Scheme | None, requests: Rows[Request]) -> None:
@@ -100,7 +99,8 @@ class Marking:
         self, row: Float[Tensor, "batch choices"], ids: Int[Tensor, "batch choices"] | None = None
     ) -> Float[Tensor, "batch choices"]:
         """Mark logits or log-probabilities; `ids` are their tokens, None for all in order."""
-        ends = self._is_end(row, ids)
+        each = torch.arange(self.width, device=row.device).expand_as(row) if ids is None else ids
+        ends = torch.isin(each, self.ends)
         if self.scheme.kind == "synthid":
             each = schemes.numbers(self.scheme, self.contexts, ids, self.width)
             after = schemes.tournament(row, each, ends, self.scheme.depth)
@@ -154,13 +154,6 @@ class Marking:
     ) -> Bool[Tensor, "batch choices"]:
         each = schemes.numbers(self.scheme, self.contexts, ids, self.width)
         return schemes.green_free(each, self.scheme.gamma)
-
-    def _is_end(
-        self, row: Float[Tensor, "batch choices"], ids: Int[Tensor, "batch choices"] | None
-    ) -> Bool[Tensor, "batch choices"]:
-        if ids is None:
-            ids = torch.arange(self.width, device=row.device).expand(len(row), -1)
-        return torch.isin(ids, self.ends)
 
 
 def early(

@@ -15,7 +15,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from guideway.logits import penalties
-from guideway.logits.transfer import send
+from guideway.logits.mask import send
 from guideway.logits.warp import Watch
 from guideway.sampling.history import NONE, History, Ids, Rules
 

@@ -129,14 +129,15 @@ def score(
         raise ModelError("the vocabulary has no end ids, so the end of a text has no probability")
     _check_room(ensemble, prompts, max(map(len, continuations)))
     following = _following(continuations, ends, ensemble.vocabulary.eos_ids)
-    node, terms = _parted(ensemble.node)
+    whole = ensemble.node
+    node, terms = (whole.inner, whole.terms) if isinstance(whole, Guided) else (whole, ())
     nested = any(isinstance(each, Guided) for each in walk(node))
     scoring = _Scoring(ensemble, node, following, asked, joint, nested)
     check_stop()
     cache, first = ensemble.prefill([prompts])
     opening = scoring.logs(first, cache.sums, [()])[0]
     totals = [0.0] * len(continuations)
-    whole = {leaf: list(totals) for leaf in cache.sums}
+    summed = {leaf: list(totals) for leaf in cache.sums}
     for rows in _portions(continuations, ensemble.vocabulary.width * len(ensemble.leaves)):
         check_stop()
         tokens = [tuple(continuations[row]) for row in rows]
@@ -158,18 +159,13 @@ def score(
             total = opening[tokens[place][0]] + inner[place, : count - 1].sum()
             totals[row] = float(total + end[place, count - 1] if ends[row] else total)
             for leaf, each in read.items():
-                whole[leaf][row] = float(each[place, count - 1])
-    if any(map(math.isnan, chain(totals, *whole.values()))):
+                summed[leaf][row] = float(each[place, count - 1])
+    if any(map(math.isnan, chain(totals, *summed.values()))):
         raise ModelError(
             "the model gave NaN or infinite logits: check its weights and its precision"
         )
     texts = [scoring.context(tuple(each)) for each in continuations] if terms else []
-    return judged(totals, terms, texts, whole)
-
-
-def _parted(node: Node) -> tuple[Node, tuple[Term, ...]]:
-    """The expression without its outermost classifiers, and these."""
-    return (node.inner, node.terms) if isinstance(node, Guided) else (node, ())
+    return judged(totals, terms, texts, summed)
 
 
 def _check_room(ensemble: Ensemble, prompts: Prompts, longest: int) -> None:

@@ -252,7 +252,7 @@ def _allowed(texts: Texts, batch_id: int, input_ids: Tensor) -> list[int]:
             "check that enough beams become texts",
             feature="prefix_allowed_tokens_fn with several sampled beams",
         )
-    found = texts.asked(call, row, _flat(input_ids))
+    found = texts.asked(call, row, input_ids.flatten().cpu().numpy())
     # A text outside the language is a beam without a score, whatever may follow it.
     if isinstance(found, np.ndarray):
         return ids_of(found).tolist()
@@ -263,10 +263,6 @@ def _allowed(texts: Texts, batch_id: int, input_ids: Tensor) -> list[int]:
 def _everything(width: int) -> list[int]:
     """All ids. Do not change the list."""
     return list(range(width))
-
-
-def _flat(input_ids: Tensor) -> NDArray[np.int64]:
-    return input_ids.flatten().cpu().numpy()
 
 
 def _check_enough(call: Call, made: Tensor, tokens: NDArray[np.int64]) -> None:

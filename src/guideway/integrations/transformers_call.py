@@ -169,7 +169,8 @@ def listed(given: Any) -> list[int]:
         return []
     if isinstance(given, Tensor):
         return cast("list[int]", given.flatten().tolist())  # pyright: ignore[reportUnknownMemberType]
-    return [int(each) for each in cast("list[int]", given)] if _is_list(given) else [int(given)]
+    several = isinstance(given, list | tuple | set | frozenset)
+    return [int(each) for each in cast("list[int]", given)] if several else [int(given)]
 
 
 def _criteria(values: Mapping[str, Any], kind: type) -> list[Any]:
@@ -205,10 +206,6 @@ def _bans(config: Any) -> Iterator[tuple[str, tuple[int, ...]]]:
     for tokens, value in pairs:
         if value == -math.inf:
             yield "sequence_bias", tuple(tokens)
-
-
-def _is_list(given: Any) -> bool:
-    return isinstance(given, list | tuple | set | frozenset)
 
 
 def _refused(what: str, why: str, feature: str = "") -> UnsupportedError:

@@ -41,7 +41,7 @@ from guideway.generation.row.cursor import end_row
 from guideway.integrations.requests import Compiler, read_request
 from guideway.language.budget import Budget
 from guideway.logits.bitmask import allocate_token_bitmask, apply_token_bitmask_inplace
-from guideway.logits.transfer import send
+from guideway.logits.mask import send
 from guideway.sources.sources import Literal
 from guideway.vocabulary.vocabulary import Vocabulary
 
@@ -86,13 +86,13 @@ def compiler_of(model_config: Any, budget: Budget | None = None) -> Compiler:
     return Compiler(Vocabulary.from_transformers(tokenizer), width, budget)
 
 
-def _compiled(future: "Future[CompiledConstraint]", compiler: Compiler) -> CompiledConstraint:
+def _compiled(compiler: Compiler, request: object, ends: Any) -> CompiledConstraint:
     """The constraint, or the empty text if the model's tokens cannot spell the source."""
     try:
-        return future.result()
+        return compiler.compile(request, ends)
     except GuidewayError:
         logger.exception("a validated constraint cannot be compiled for the model: no text")
-        return compile_source(Literal(""), compiler.vocabulary())
+        return compile_source(Literal(""), compiler.vocabulary(ends))
 
 
 @final
@@ -107,7 +107,7 @@ class _Row:
     def matcher(self, compiler: Compiler) -> Matcher:
         """The cursor after all tokens."""
         if self._matcher is None:
-            self._matcher = Matcher(_compiled(self._future, compiler))
+            self._matcher = Matcher(self._future.result())
         if len(self._tokens) < self._taken:  # vLLM drops tokens after a failed transfer of keys
             self._matcher.reset()
             self._taken = 0
@@ -146,7 +146,7 @@ class V1:
             request = asked(params)
             if request is not None:
                 compiler, ends = self._compiler, params.all_stop_token_ids
-                self._rows[place] = _Row(compiler.run(compiler.compile, request, ends), tokens)
+                self._rows[place] = _Row(compiler.run(_compiled, compiler, request, ends), tokens)
         for one, other, direction in batch_update.moved:
             moved, replaced = self._rows.pop(one, None), self._rows.pop(other, None)
             if moved is not None:
@@ -283,11 +283,7 @@ class V2:
         self._last[slot] = prefill - 1
 
     def _tables(self, request: object, ends: Any) -> _Tables:
-        try:
-            return self._on_device(self._compiler.compile(request, ends))
-        except GuidewayError:
-            logger.exception("a validated constraint cannot be compiled for the model: no text")
-            return self._on_device(compile_source(Literal(""), self._compiler.vocabulary(ends)))
+        return self._on_device(_compiled(self._compiler, request, ends))
 
     def _sent(self, constraint: CompiledConstraint) -> _Tables:
         tables = constraint.tables(MOST_STATES)

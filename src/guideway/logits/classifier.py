@@ -50,7 +50,6 @@ class Classifier(Protocol):
         Args:
             texts: at least one text, all different. They may be unfinished, or empty.
         """
-        ...
 
 
 Weighted = TypeVar("Weighted", bound="WeightedTerm")
@@ -112,17 +111,7 @@ class WeightedTerm:
 class ClassifierTerm(WeightedTerm):
     """A classifier in an expression: it adds `α · log P(class | text)` to each candidate.
 
-    Attributes:
-        classifier: the classifier.
-        alpha: its weight; below 0 it steers away from the class, 0 changes nothing.
-        top: number of candidates: the most probable of the allowed tokens.
-        every: it runs at the first token and at every `every`-th token after it.
-        entropy: it runs only if the entropy of the allowed tokens is at least this many nats.
-        window: number of last tokens that it reads; None for the whole text.
-        rest: "drop" forbids the tokens that are no candidates. "keep" allows them: the candidates
-            then get α · (log P(class | text) − log P(class | text so far)).
-        prompt: whether it reads the prompt too.
-        name: its name in messages.
+    Its settings are those of `guideway.classifier`.
 
     Raises:
         LimitError: a number is out of its range.

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import Final, Literal, TypeAlias, assert_never, cast, final
 
-from guideway.errors import LimitError, SourceError
+from guideway.errors import LimitError, SourceError, UnsupportedError
 from guideway.logits.classifier import ClassifierTerm, WeightedTerm
 
 LARGEST: Final = 1e6  # of coefficients; float32 sums stay finite (logits.rows)
@@ -307,3 +307,38 @@ def number(
         if low <= value <= high:
             return float(value)
     raise SourceError(f"{what} is {given!r}: it must be a number from {low:g} to {high:g}")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Watermarked:
+    """An expression whose tokens are drawn with a watermark; `mark` is any hashable value."""
+
+    inner: Node
+    mark: Hashable
+
+
+Whole: TypeAlias = Node | Watermarked
+
+
+def unmarked(whole: Whole) -> Node:
+    """The expression; one with a mark is refused."""
+    if isinstance(whole, Watermarked):
+        raise UnsupportedError(
+            "a model with a watermark cannot be used in arithmetic: combine the models first, and "
+            "write (…).watermarked(…) for the whole expression",
+            feature="arithmetic on a watermarked model",
+        )
+    return whole
+
+
+def inner(whole: Whole) -> Node:
+    return whole.inner if isinstance(whole, Watermarked) else whole
+
+
+def show_whole(whole: Whole) -> str:
+    """The expression as code, without keys."""
+    if not isinstance(whole, Watermarked):
+        return show(whole)
+    shown = show(whole.inner)
+    return f"{shown if isinstance(whole.inner, Leaf) else f'({shown})'}.watermarked({whole.mark})"

@@ -27,8 +27,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from guideway.logits.mask import asks
 from guideway.logits.rows import log_mass
-from guideway.logits.transfer import asks
 
 TOLERANCE: Final = 1e-6  # of a share
 FEW: Final = 1024  # tokens that are looked at before a whole row is sorted

@@ -9,6 +9,7 @@ ignore tokens at −∞. Masks are uploaded as 32-bit words and unpacked on the 
 import math
 from collections.abc import Sequence
 from functools import cache
+from typing import Any
 
 import numpy as np
 import torch
@@ -17,7 +18,32 @@ from torch import Tensor
 
 from guideway.automaton.token_tries import Row, words
 from guideway.errors import ModelError
-from guideway.logits.transfer import send
+
+
+def device_of(wanted: str | torch.device | None) -> torch.device:
+    """The requested device, checked; by default a GPU if there is one."""
+    try:
+        place = torch.device(wanted or ("cuda" if torch.cuda.is_available() else "cpu"))
+        torch.zeros(1, device=place)
+    except Exception as error:  # noqa: BLE001  RuntimeError, AssertionError, NotImplementedError …
+        raise ModelError(f"device {str(wanted)!r} cannot be used here: {error}") from None
+    return place
+
+
+def asks(device: torch.device) -> bool:
+    """Return True if the host may read numbers at no cost: on a CPU, and not while compiling."""
+    return device.type == "cpu" and not torch.compiler.is_compiling()
+
+
+def send(values: Any, device: torch.device, dtype: torch.dtype | None = None) -> Tensor:
+    """Numbers, an array or a CPU tensor as a tensor on `device`, without waiting.
+
+    A copy from pageable memory would make the host wait for the GPU's queue, as long as a forward.
+    """
+    made = torch.as_tensor(values, dtype=dtype)
+    if device.type == "cuda":
+        return made.pin_memory().to(device, non_blocking=True)
+    return made.to(device)
 
 
 def upload(rows: Sequence[Row], width: int, device: torch.device) -> Int[Tensor, "batch words"]:

@@ -16,7 +16,7 @@ from jaxtyping import Float, Int
 from numpy.typing import NDArray
 from torch import Tensor
 
-from guideway.logits.transfer import asks, send
+from guideway.logits.mask import asks, send
 
 BOUND: Final = 1e9
 

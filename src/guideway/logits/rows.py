@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from guideway.logits.transfer import asks
+from guideway.logits.mask import asks
 
 LEAST: Final = -1e30  # with coefficients up to 1e6, sums of a hundred terms stay finite in float32
 

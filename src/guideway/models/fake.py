@@ -1,6 +1,7 @@
-"""A language model made of a table or a function, for tests.
+"""Language models that make the logits of a row from all of its tokens.
 
-Exact, deterministic, with any vocabulary. Its cache is each row's tokens and adapter.
+Their cache is each row's tokens. `FakeModel` is one for tests, made of a table or a function:
+exact, deterministic, with any vocabulary. An n-gram model is another (`models.ngram`).
 """
 
 import hashlib
@@ -25,15 +26,83 @@ NO_ADAPTERS: Final[Mapping[str, "FakeModel"]] = MappingProxyType({})
 
 @final
 @dataclass(frozen=True, slots=True)
-class FakeRow:
-    """A row of the cache: the tokens so far, and the fake that answers for them."""
+class Row:
+    """A row of the cache: the tokens so far, and the model that answers for them."""
 
     prefix: Prefix
-    model: "FakeModel"
+    model: "PrefixModel"
+
+
+class PrefixModel:
+    """A model without a state: its logits are those of `heads`."""
+
+    crops = True
+
+    def __init__(self, vocabulary: Vocabulary, context: int | None = None) -> None:
+        """A model on the CPU."""
+        self.vocabulary, self.context = vocabulary, context
+        self.device = torch.device("cpu")
+
+    def heads(self, prefix: Prefix, exits: Sequence[int]) -> Float[Tensor, "heads vocabulary"]:
+        """Logits of the model and of the exits after these tokens."""
+        raise NotImplementedError
+
+    def prefill(
+        self, prompts: Sequence[Sequence[int]]
+    ) -> tuple[tuple[Row, ...], Float[Tensor, "batch vocabulary"]]:
+        cache, heads = self._begun([Row(tuple(prompt), self) for prompt in prompts], ())
+        return cache, heads[0]
+
+    def extend(
+        self, cache: tuple[Row, ...], tokens: Int[Tensor, "batch new"]
+    ) -> tuple[tuple[Row, ...], Float[Tensor, "batch new vocabulary"]]:
+        longer, heads = self._extended(cache, tokens, ())
+        return longer, heads[0]
+
+    def select(self, cache: tuple[Row, ...], rows: Sequence[int]) -> tuple[Row, ...]:
+        return tuple(cache[row] for row in rows)
+
+    def version(self) -> int:
+        return 0
+
+    def crop(self, cache: tuple[Row, ...], counts: Sequence[int]) -> tuple[Row, ...]:
+        rows = zip(cache, counts, strict=True)
+        return tuple(Row(row.prefix[: len(row.prefix) - n], row.model) for row, n in rows)
+
+    def append(
+        self, cache: tuple[Row, ...], tokens: Sequence[Sequence[int]], exits: Sequence[int]
+    ) -> tuple[tuple[Row, ...], Float[Tensor, "heads batch vocabulary"]]:
+        rows = zip(cache, tokens, strict=True)
+        return self._begun([Row((*row.prefix, *new), row.model) for row, new in rows], exits)
+
+    def concat(self, caches: Sequence[tuple[Row, ...]]) -> tuple[Row, ...]:
+        return tuple(row for cache in caches for row in cache)
+
+    def nbytes(self, cache: tuple[Row, ...]) -> int:
+        return sum(8 * len(row.prefix) for row in cache)
+
+    def _begun(
+        self, rows: Sequence[Row], exits: Sequence[int]
+    ) -> tuple[tuple[Row, ...], Float[Tensor, "heads batch vocabulary"]]:
+        if not all(row.prefix for row in rows):
+            raise ModelError("a prompt is empty: the model needs at least one token")
+        return tuple(rows), torch.stack([row.model.heads(row.prefix, exits) for row in rows], 1)
+
+    def _extended(
+        self, cache: tuple[Row, ...], tokens: Int[Tensor, "batch new"], exits: Sequence[int]
+    ) -> tuple[tuple[Row, ...], Float[Tensor, "heads batch new vocabulary"]]:
+        values, longer = list[Tensor](), list[Row]()
+        news = cast("list[list[int]]", tokens.tolist())  # pyright: ignore[reportUnknownMemberType]
+        for row, new in zip(cache, news, strict=True):
+            whole = (*row.prefix, *new)
+            ends = range(len(row.prefix) + 1, len(whole) + 1)
+            longer.append(Row(whole, row.model))
+            values.append(torch.stack([row.model.heads(whole[:end], exits) for end in ends], 1))
+        return tuple(longer), torch.stack(values, 1)
 
 
 @final
-class FakeModel:
+class FakeModel(PrefixModel):
     """A model whose logits are a function of the tokens so far.
 
     Example:
@@ -64,9 +133,7 @@ class FakeModel:
             adapted: what the model is with an adapter, by the adapter's name.
             states: the last hidden state after the tokens so far, of any width.
         """
-        self.vocabulary = vocabulary
-        self.device = torch.device("cpu")
-        self.context = context
+        super().__init__(vocabulary, context)
         self.layers = len(exits) + 1
         self._functions = (*exits, function)
         self._adapted = dict(adapted)
@@ -105,44 +172,20 @@ class FakeModel:
 
         return cls(vocabulary, logits)
 
-    def prefill(
-        self, prompts: Sequence[Sequence[int]]
-    ) -> tuple[tuple[FakeRow, ...], Float[Tensor, "batch vocabulary"]]:
-        cache, heads = self.prefill_varied(prompts, (None,) * len(prompts), ())
-        return cache, heads[0]
-
     def prefill_varied(
         self,
         prompts: Sequence[Sequence[int]],
         adapters: Sequence[Adapter | None],
         exits: Sequence[int],
-    ) -> tuple[tuple[FakeRow, ...], Float[Tensor, "heads batch vocabulary"]]:
+    ) -> tuple[tuple[Row, ...], Float[Tensor, "heads batch vocabulary"]]:
         models = [self if each is None else self._with(each) for each in adapters]
         rows = zip(prompts, models, strict=True)
-        cache = tuple(FakeRow(tuple(prompt), model) for prompt, model in rows)
-        if not all(row.prefix for row in cache):
-            raise ModelError("a prompt is empty: the model needs at least one token")
-        values = [row.model.heads(row.prefix, exits) for row in cache]
-        return cache, torch.stack(values, 1)
-
-    def extend(
-        self, cache: tuple[FakeRow, ...], tokens: Int[Tensor, "batch new"]
-    ) -> tuple[tuple[FakeRow, ...], Float[Tensor, "batch new vocabulary"]]:
-        longer, heads = self.extend_varied(cache, tokens, ())
-        return longer, heads[0]
+        return self._begun([Row(tuple(prompt), model) for prompt, model in rows], exits)
 
     def extend_varied(
-        self, cache: tuple[FakeRow, ...], tokens: Int[Tensor, "batch new"], exits: Sequence[int]
-    ) -> tuple[tuple[FakeRow, ...], Float[Tensor, "heads batch new vocabulary"]]:
-        values: list[Tensor] = []
-        longer: list[FakeRow] = []
-        news = cast("list[list[int]]", tokens.tolist())  # pyright: ignore[reportUnknownMemberType]
-        for row, new in zip(cache, news, strict=True):
-            whole = (*row.prefix, *new)
-            ends = range(len(row.prefix) + 1, len(whole) + 1)
-            longer.append(FakeRow(whole, row.model))
-            values.append(torch.stack([row.model.heads(whole[:end], exits) for end in ends], 1))
-        return tuple(longer), torch.stack(values, 1)
+        self, cache: tuple[Row, ...], tokens: Int[Tensor, "batch new"], exits: Sequence[int]
+    ) -> tuple[tuple[Row, ...], Float[Tensor, "heads batch new vocabulary"]]:
+        return self._extended(cache, tokens, exits)
 
     def prefill_hidden(
         self,
@@ -150,57 +193,29 @@ class FakeModel:
         adapters: Sequence[Adapter | None],
         exits: Sequence[int],
     ) -> tuple[
-        tuple[FakeRow, ...],
+        tuple[Row, ...],
         Float[Tensor, "heads batch vocabulary"],
         list[Float[Tensor, "_ hidden"]],
     ]:
         cache, heads = self.prefill_varied(prompts, adapters, exits)
-        return cache, heads, [row.model.hidden(row.prefix, 0) for row in cache]
+        return cache, heads, [self._hidden(row, 0) for row in cache]
 
     def extend_hidden(
-        self, cache: tuple[FakeRow, ...], tokens: Int[Tensor, "batch new"], exits: Sequence[int]
+        self, cache: tuple[Row, ...], tokens: Int[Tensor, "batch new"], exits: Sequence[int]
     ) -> tuple[
-        tuple[FakeRow, ...],
+        tuple[Row, ...],
         Float[Tensor, "heads batch new vocabulary"],
         Float[Tensor, "batch new hidden"],
     ]:
         longer, heads = self.extend_varied(cache, tokens, exits)
-        states = [
-            row.model.hidden(row.prefix, len(before.prefix))
-            for before, row in zip(cache, longer, strict=True)
-        ]
-        return longer, heads, torch.stack(states)
+        pairs = zip(cache, longer, strict=True)
+        return longer, heads, torch.stack([self._hidden(r, len(b.prefix)) for b, r in pairs])
 
     def output_rows(
         self, tokens: Int[Tensor, "tokens"]
     ) -> tuple[Float[Tensor, "tokens hidden"], Float[Tensor, "tokens"]]:
         """Rows of the identity, for fakes whose hidden states are their logits."""
         return torch.eye(self.vocabulary.width)[tokens], torch.zeros(len(tokens))
-
-    def select(self, cache: tuple[FakeRow, ...], rows: Sequence[int]) -> tuple[FakeRow, ...]:
-        return tuple(cache[row] for row in rows)
-
-    crops = True
-
-    def version(self) -> int:
-        return 0
-
-    def crop(self, cache: tuple[FakeRow, ...], counts: Sequence[int]) -> tuple[FakeRow, ...]:
-        rows = zip(cache, counts, strict=True)
-        return tuple(FakeRow(row.prefix[: len(row.prefix) - n], row.model) for row, n in rows)
-
-    def append(
-        self, cache: tuple[FakeRow, ...], tokens: Sequence[Sequence[int]], exits: Sequence[int]
-    ) -> tuple[tuple[FakeRow, ...], Float[Tensor, "heads batch vocabulary"]]:
-        rows = zip(cache, tokens, strict=True)
-        longer = tuple(FakeRow((*row.prefix, *new), row.model) for row, new in rows)
-        return longer, torch.stack([row.model.heads(row.prefix, exits) for row in longer], 1)
-
-    def concat(self, caches: Sequence[tuple[FakeRow, ...]]) -> tuple[FakeRow, ...]:
-        return tuple(row for cache in caches for row in cache)
-
-    def nbytes(self, cache: tuple[FakeRow, ...]) -> int:
-        return sum(8 * len(row.prefix) for row in cache)
 
     def heads(self, prefix: Prefix, exits: Sequence[int]) -> Float[Tensor, "heads vocabulary"]:
         """Logits of the model and of the exits."""
@@ -222,6 +237,9 @@ class FakeModel:
         ends = range(begin + 1, len(prefix) + 1)
         given = [torch.as_tensor(self._states(prefix[:end])) for end in ends]
         return torch.stack(given).float()
+
+    def _hidden(self, row: Row, begin: int) -> Float[Tensor, "tokens hidden"]:
+        return cast("FakeModel", row.model).hidden(row.prefix, begin)
 
     def _with(self, adapter: Adapter) -> "FakeModel":
         if adapter.name not in self._adapted:

@@ -17,7 +17,7 @@ import torch
 
 from guideway.errors import ModelError, brief
 from guideway.extras import EXTRAS, installed, require
-from guideway.logits.transfer import device_of
+from guideway.logits.mask import device_of
 from guideway.models.builtin import NAME, builtin_folder, packaged_file
 from guideway.models.few_rows import prepare_few_rows
 from guideway.models.llama_cpp import LlamaCppModel

@@ -28,15 +28,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final, cast, final
+from typing import Any, Final, final
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
 from guideway.errors import LimitError, ModelError
+from guideway.models.fake import PrefixModel
 from guideway.vocabulary.cache import Record, packed, unpacked
 from guideway.vocabulary.vocabulary import Vocabulary
 
@@ -88,7 +89,8 @@ def estimate(stream: Integers, boundary: int, predicted: NDArray[np.bool_], orde
     [0.367, 0.267, 0.367]
     """
     width = len(predicted)
-    counted = [_single(stream, width)]
+    symbols = np.arange(width)  # each is its own place, whether it occurs or not
+    counted = [Counted(symbols, np.bincount(stream[1:], minlength=width), symbols, stream)]
     starts = np.flatnonzero(stream == boundary)
     before = np.repeat(starts, np.diff(starts, append=len(stream)))  # the boundary at or before
     reach = np.arange(1, len(stream)) - before[:-1] + 1  # the longest n-gram that ends after it
@@ -105,13 +107,6 @@ def estimate(stream: Integers, boundary: int, predicted: NDArray[np.bool_], orde
         tokens = (level.keys % width).astype(np.int32)
         levels.append(Level(starts, tokens, _logs(shares), _logs(backoffs)))
     return Tables(_logs(single), tuple(levels))
-
-
-def _single(stream: Integers, width: int) -> Counted:
-    """Single tokens: each symbol is its own place, whether it occurs or not."""
-    symbols = np.arange(width)
-    counts = np.bincount(stream[1:], minlength=width)
-    return Counted(symbols, counts, symbols, stream)
 
 
 def _counted(stream: Integers, below: Integers, ends: Integers, width: int) -> Counted:
@@ -190,7 +185,7 @@ MOST: Final = 16  # order; beyond 5 or 6 there is nothing to gain
 
 
 @final
-class NgramModel:
+class NgramModel(PrefixModel):
     """N-grams with interpolated modified Kneser–Ney smoothing.
 
     Attributes:
@@ -210,9 +205,8 @@ class NgramModel:
     def __init__(
         self, vocabulary: Vocabulary, tables: Tables, device: str | torch.device = "cpu"
     ) -> None:
-        self.vocabulary = vocabulary
+        super().__init__(vocabulary)
         self.device = torch.device(device)
-        self.context: int | None = None
         self.order = 1 + len(tables.levels)
         self._tables = tables
         self._boundary = _boundary(vocabulary)
@@ -248,50 +242,15 @@ class NgramModel:
         stream = stream[np.concatenate([[True], ~again])]
         if len(stream) == 1:
             raise ModelError("there is no text to train n-grams on: all are empty")
-        return cls(vocabulary, estimate(stream, boundary, _predicted(vocabulary), order), device)
+        predicted = _spelled(vocabulary)
+        predicted[boundary] = True
+        return cls(vocabulary, estimate(stream, boundary, predicted, order), device)
 
-    def prefill(
-        self, prompts: Sequence[Sequence[int]]
-    ) -> tuple[tuple[Context, ...], Float[Tensor, "batch vocabulary"]]:
-        if not all(prompts):
-            raise ModelError("a prompt is empty: the model needs at least one token")
-        cache = tuple(tuple(prompt) for prompt in prompts)
-        return cache, self._rows([self._tail(row) for row in cache])
-
-    def extend(
-        self, cache: tuple[Context, ...], tokens: Int[Tensor, "batch new"]
-    ) -> tuple[tuple[Context, ...], Float[Tensor, "batch new vocabulary"]]:
-        news = cast("list[list[int]]", tokens.tolist())  # pyright: ignore[reportUnknownMemberType]
-        longer = tuple((*row, *new) for row, new in zip(cache, news, strict=True))
-        begin = 1 - tokens.shape[1]
-        ends = [range(len(row) + begin, len(row) + 1) for row in longer]
-        contexts = [
-            self._tail(row[:end]) for row, own in zip(longer, ends, strict=True) for end in own
-        ]
-        return longer, self._rows(contexts).view(*tokens.shape, -1)
-
-    def select(self, cache: tuple[Context, ...], rows: Sequence[int]) -> tuple[Context, ...]:
-        return tuple(cache[row] for row in rows)
-
-    crops = True
-
-    def version(self) -> int:
-        return 0
-
-    def crop(self, cache: tuple[Context, ...], counts: Sequence[int]) -> tuple[Context, ...]:
-        return tuple(row[: len(row) - n] for row, n in zip(cache, counts, strict=True))
-
-    def append(
-        self, cache: tuple[Context, ...], tokens: Sequence[Sequence[int]], exits: Sequence[int]
-    ) -> tuple[tuple[Context, ...], Float[Tensor, "heads batch vocabulary"]]:
-        longer = tuple((*row, *new) for row, new in zip(cache, tokens, strict=True))
-        return longer, self._rows([self._tail(row) for row in longer])[None]
-
-    def concat(self, caches: Sequence[tuple[Context, ...]]) -> tuple[Context, ...]:
-        return tuple(chain.from_iterable(caches))
-
-    def nbytes(self, cache: tuple[Context, ...]) -> int:
-        return sum(8 * len(row) for row in cache)
+    def heads(self, prefix: Context, exits: Sequence[int]) -> Float[Tensor, "1 vocabulary"]:
+        row = np.empty((1, self.vocabulary.width), np.float32)
+        self._fill(row[0], self._tail(prefix))
+        made: Tensor = torch.as_tensor(row)
+        return made.to(self.device)
 
     def save(self, path: str | Path) -> None:
         """Write the model into a file, which `open` reads; the vocabulary is not in it."""
@@ -339,13 +298,6 @@ class NgramModel:
         last = next((n for n in reversed(range(len(tail))) if tail[n] == self._boundary), 0)
         return tuple(tail[last:])
 
-    def _rows(self, contexts: Sequence[Context]) -> Float[Tensor, "rows vocabulary"]:
-        rows = np.empty((len(contexts), self.vocabulary.width), np.float32)
-        for row, context in zip(rows, contexts, strict=True):
-            self._fill(row, context)
-        made: Tensor = torch.as_tensor(rows)
-        return made.to(self.device)
-
     def _fill(self, row: NDArray[np.float32], context: Context) -> None:
         """The log-probabilities after a context, written into `row`."""
         seen: list[tuple[Level, int]] = []
@@ -386,9 +338,3 @@ def _spelled(vocabulary: Vocabulary) -> NDArray[np.bool_]:
 def _symbols(vocabulary: Vocabulary) -> NDArray[np.int64]:
     """For each id itself, or the boundary if it spells nothing."""
     return np.where(_spelled(vocabulary), np.arange(vocabulary.width), _boundary(vocabulary))
-
-
-def _predicted(vocabulary: Vocabulary) -> NDArray[np.bool_]:
-    predicted = _spelled(vocabulary)
-    predicted[_boundary(vocabulary)] = True
-    return predicted

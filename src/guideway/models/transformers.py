@@ -25,7 +25,7 @@ from torch.nn import functional
 from transformers.cache_utils import Cache, StaticLayer
 
 from guideway.errors import ModelError, UnsupportedError
-from guideway.logits.transfer import send
+from guideway.logits.mask import send
 from guideway.models.adapter import Adapter
 from guideway.models.grouped_attention import grouped_attention, shares_keys
 from guideway.models.growing import GrowingLayer

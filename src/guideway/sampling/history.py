@@ -182,17 +182,14 @@ def _holders(vocabulary: Vocabulary, data: bytes, *, within: bool) -> Ids:
     """The tokens whose spelling holds `data`, or ends with it."""
     found = re.compile(re.escape(data) + (b"" if within else rb"\Z")).search
     spelled = enumerate(vocabulary.tokens)
-    return _ids(token for token, spelling in spelled if spelling and found(spelling))
+    holders = (token for token, spelling in spelled if spelling and found(spelling))
+    return np.fromiter(holders, np.int64)
 
 
 def _finishers(vocabulary: Vocabulary, data: bytes, *, within: bool) -> Ids:
     """The tokens whose spelling begins with `data`, or is `data`."""
     found = vocabulary.beginning(data) if within else vocabulary.ids(data)
     return np.array(found, np.int64)
-
-
-def _ids(tokens: Iterator[int]) -> Ids:
-    return np.fromiter(tokens, np.int64)
 
 
 def _check_ids(key: tuple[int, ...], vocabulary: Vocabulary, what: str) -> None:
@@ -369,7 +366,8 @@ class History:
 
     def bad_words(self) -> Ids:
         """The tokens that would complete a bad word, those that always do left out."""
-        return _joined(self.rules.words, self.tokens, self.tail)
+        found = self.rules.words.completed(self.tokens, self.tail)
+        return np.concatenate([NONE, *(tokens for tokens, _ in found)])
 
     def repeated_ngrams(self) -> Ids:
         """The tokens with which a sequence of `no_repeat_ngram_size` would come again."""
@@ -403,8 +401,3 @@ def _reading(rules: Rules, tail: bytes, token: int) -> tuple[bool, bytes]:
         breaks = breaks or breaker in before + spelled
     data = tail + spelled
     return breaks, data[max(0, len(data) - rules.reach) :]
-
-
-def _joined(endings: Endings, ids: Ids, tail: bytes) -> Ids:
-    groups = [tokens for tokens, _ in endings.completed(ids, tail)]
-    return np.concatenate(groups) if groups else NONE

@@ -5,6 +5,10 @@ device. The hash is SplitMix64's finaliser (Steele, Lea and Flood 2014, "Fast sp
 pseudorandom number generators"; constants of Stafford's variant 13) over a Weyl sequence in the
 token's id. torch has signed 64-bit integers only: products wrap as unsigned ones do, and right
 shifts need a mask.
+
+argmax(logit + Gumbel noise) has the distribution softmax(logit) (Gumbel 1954; Maddison, Tarlow and
+Minka 2014, "A* sampling"), without normalisation. If the drawn token is also in a smaller set, the
+same key draws it from that set; the loop relies on it.
 """
 
 from collections.abc import Sequence
@@ -132,3 +136,28 @@ def _weyl(width: int, device: torch.device) -> Int[Tensor, "vocabulary"]:
 def streams(samples: Sequence[tuple[int, int]], device: torch.device) -> Int[Tensor, "batch"]:
     """`stream` of each (seed, sample), as a tensor."""
     return torch.tensor([stream(*sample) for sample in samples], dtype=torch.int64, device=device)
+
+
+FAR: Final = 256  # from 0: beyond it, float32 has too few digits for a logit and its noise
+
+
+def greedy(
+    row: Float[Tensor, "batch choices"], ids: Int[Tensor, "batch choices"] | None = None
+) -> Int[Tensor, "batch"]:
+    """The most probable token of each row; of ties, any."""
+    best = row.argmax(1)
+    return best if ids is None else ids.gather(1, best[:, None])[:, 0]
+
+
+def categorical(
+    row: Float[Tensor, "batch choices"],
+    key: Int[Tensor, "batch"],
+    ids: Int[Tensor, "batch choices"] | None = None,
+) -> Int[Tensor, "batch"]:
+    """A random token of each row, with probability softmax(row), by its `keys` alone.
+
+    With `ids`, rows are some tokens only; the result is that of full rows with −∞ elsewhere.
+    """
+    highest = row.amax(1, keepdim=True)
+    near = row - highest.where(highest.abs() > FAR, 0.0)
+    return greedy(near.add_(gumbel(key, row.shape[1]) if ids is None else gumbel_of(key, ids)), ids)

@@ -214,7 +214,10 @@ class BeamGroup:
         if taken and self.rules.diversity:
             counts = logs.new_tensor([*taken.values()])
             logs[:, [*taken]] -= counts * self.rules.diversity
-        ranks = logs + self._noise(scores) if self.rules.random else logs
+        ranks = logs
+        if self.rules.random:
+            keys = torch.tensor([beam.key for beam in self.going], device=logs.device)
+            ranks = logs + gumbel(keys, logs.shape[1])
         count, row = self.rules.looked, self.going[0].row
         last = row.steps + 1 >= row.most  # then all that comes ends
         while True:
@@ -254,10 +257,6 @@ class BeamGroup:
             elif inside:
                 ended.append((pick, beam))
         return going, ended
-
-    def _noise(self, scores: Scores) -> Float[Tensor, "rows vocabulary"]:
-        keys = torch.tensor([beam.key for beam in self.going], device=scores.logs.device)
-        return gumbel(keys, scores.logs.shape[1])
 
     def _settled(self) -> bool:
         """Return True if the beams that go on can be dropped."""

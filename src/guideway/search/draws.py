@@ -15,8 +15,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from guideway.generation.row.sequence import Sequence
-from guideway.sampling.noise import keys, stream
-from guideway.sampling.sampler import categorical
+from guideway.sampling.noise import categorical, keys, stream
 from guideway.search.base import Scores
 
 

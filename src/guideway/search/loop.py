@@ -17,15 +17,13 @@ from guideway.generation.draw import Plan, Spread, centred, logits_error
 from guideway.generation.ensemble.ensemble import Ensemble, EnsembleCache, Logits, States
 from guideway.generation.limits import checked
 from guideway.generation.marking import Marking, check_markable, early, late
-from guideway.generation.memory import peak_memory
-from guideway.generation.row.request import Completion, OnError, Request, raise_error
+from guideway.generation.row.request import Completion, OnError, Request, peak_memory, raise_error
 from guideway.generation.row.sequence import Sequence
 from guideway.generation.step import plan_of
 from guideway.generation.stopping import check_stop
 from guideway.logits.evaluate import Step, evaluate
-from guideway.logits.mask import apply_mask, unpack, upload
+from guideway.logits.mask import apply_mask, send, unpack, upload
 from guideway.logits.rows import log_mass
-from guideway.logits.transfer import send
 from guideway.logits.warp import Moment, warp
 from guideway.models.protocol import LanguageModel
 from guideway.sampling.noise import coins, gumbel, keys, stream
@@ -231,8 +229,10 @@ class Searching:
             searches = self._searches.values()
             read = list[int]()
             for search in searches:
-                looks = isinstance(search, Contrastive)
-                read += search.read if looks else [row.tokens[-1] for row in search.rows]
+                if isinstance(search, Contrastive):
+                    read += search.read
+                else:
+                    read += [row.tokens[-1] for row in search.rows]
             last = torch.tensor(read, device=self._ensemble.device)[:, None]
             states = States() if looked else None
             cache, logits = self._ensemble.extend(cache, last, states)

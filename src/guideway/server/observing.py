@@ -13,7 +13,7 @@ import json
 import logging
 import time
 import uuid
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, final
@@ -197,7 +197,10 @@ class Observer:
             yield
             return
         trace: Any = library("opentelemetry.trace", "spans")
-        parent = library("opentelemetry.propagate", "spans").extract(_headers(scope["headers"]))
+        headers = {
+            name.decode("latin-1"): each.decode("latin-1") for name, each in scope["headers"]
+        }
+        parent = library("opentelemetry.propagate", "spans").extract(headers)
         kind, name = trace.SpanKind.SERVER, f"{scope['method']} {scope['path'][:80]}"
         with self._tracer.start_as_current_span(name, context=parent, kind=kind) as span:
             try:
@@ -249,10 +252,6 @@ def _tracer() -> Any:
 def _route(scope: Scope) -> str:
     """The path of the route: names in a path are no label of a metric."""
     return str(getattr(scope.get("route"), "path", "other"))
-
-
-def _headers(given: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
-    return {name.decode("latin-1"): value.decode("latin-1") for name, value in given}
 
 
 @final

@@ -215,7 +215,7 @@ class ResponseText(Strict):
         """JSON of a schema."""
 
         type: Literal["json_schema"]
-        schema_: Annotated[Schema, Field(alias="schema")]
+        schema_: Schema = Field(..., alias="schema")
 
     format: Annotated[
         TextFormat | ObjectFormat | Json | GrammarFormat | None, Field(discriminator="type")

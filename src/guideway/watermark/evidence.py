@@ -34,7 +34,7 @@ from torch import Tensor
 from guideway.automaton.token_tries import Row
 from guideway.sampling.noise import bits, shares
 from guideway.watermark import scheme as schemes
-from guideway.watermark.positions import place, windows
+from guideway.watermark.scheme import place, windows
 
 
 def binomial_tail(count: int, chance: float, least: int) -> float:

@@ -25,18 +25,28 @@ et al. 2024, "Scalable watermarking for identifying large language model outputs
 two leaves in each match: p ← p (1 + g − Σ g p). On average over keys nothing changes; repeated
 contexts are unmarked, so that this holds for whole texts. The g of all layers are bits of one
 number.
+
+Not marked are positions with too few tokens before them (forced tokens do not count), forced
+positions, where all allowed tokens begin with the same byte, and repeated contexts of SynthID and
+Gumbel (`Scheme.once`).
 """
 
 import hashlib
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Final, Literal, TypeAlias, final
 
+import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
+from numpy.typing import NDArray
 from torch import Tensor
 
+from guideway.automaton.token_tries import Row, unpack
 from guideway.sampling.noise import bits, bits_of, coins, keys, shares
+from guideway.vocabulary.vocabulary import Vocabulary
 
 Kind: TypeAlias = Literal["left", "min", "self", "unigram", "synthid", "gumbel"]
 GREEN: Final = ("left", "min", "self", "unigram")  # those that colour tokens
@@ -126,7 +136,7 @@ def numbers(
     if ids is None:
         ids = torch.arange(width, device=contexts.device).expand(len(contexts), width)
     # h(key, token), then its bits for the token: t is the token itself.
-    least = _mixed(_of_itself(scheme.secret, ids), ids)
+    least = _mixed(_mixed(torch.full_like(ids, scheme.secret), ids), ids)
     for place in range(contexts.shape[1]):
         least = torch.minimum(least, bits_of(keys(secret, contexts[:, place]), ids))
     # The least of several numbers is a small one: mixed once more, it is any number.
@@ -138,10 +148,6 @@ def _secrets(
 ) -> Int[Tensor, "batch"]:
     secret = torch.full_like(contexts.new_zeros(len(contexts)), scheme.secret)
     return secret if places is None else keys(secret, places)
-
-
-def _of_itself(secret: int, ids: Int[Tensor, "batch choices"]) -> Int[Tensor, "batch choices"]:
-    return keys(torch.full_like(ids.flatten(), secret), ids.flatten()).view(ids.shape)
 
 
 def _mixed(
@@ -233,3 +239,52 @@ def tournament(
     for layer in layers(numbers, depth):
         share = share * (1 + layer - (layer * share).sum(1, keepdim=True)).clamp(min=0)
     return torch.where(ends, row, share.log() + weight)
+
+
+def windows(tokens: Sequence[int], context: int) -> NDArray[np.int64]:
+    """Context of each position from `context` on, and of the position after the last."""
+    ids = np.asarray(tokens, np.int64)
+    if len(ids) < context:
+        return np.zeros((0, context), np.int64)
+    if not context:
+        return np.zeros((len(ids) + 1, 0), np.int64)
+    return np.lib.stride_tricks.sliding_window_view(ids, context)
+
+
+def repeats(tokens: Sequence[int], context: int) -> bool:
+    """Return True if the last tokens, as a context, came before.
+
+    >>> repeats([1, 2, 1, 2], 2), repeats([1, 2, 1], 2), repeats([1], 2)
+    (True, False, False)
+    """
+    seen = windows(tokens, context)
+    return len(seen) > 1 and bool((seen[:-1] == seen[-1]).all(1).any())
+
+
+def forced(row: Row, vocabulary: Vocabulary) -> bool:
+    """Return True if all allowed tokens begin with the same byte, or there are none.
+
+    >>> vocabulary = Vocabulary([b"a", b"ab", b"b"])
+    >>> from guideway.automaton.token_tries import pack
+    >>> forced(pack([0, 1], 3), vocabulary), forced(pack([0, 2], 3), vocabulary)
+    (True, False)
+    """
+    first = _first_bytes(vocabulary)[unpack(row)]
+    return not len(first) or bool((first == first[0]).all())
+
+
+def place(row: Row) -> int:
+    """Hash of a set of tokens as an int64, whatever the width of its row."""
+    used = np.flatnonzero(row)
+    words = row[: used[-1] + 1] if len(used) else row[:0]
+    digest = hashlib.blake2b(words.astype("<u4").tobytes(), digest_size=8, person=b"place").digest()
+    return int.from_bytes(digest, "little", signed=True)
+
+
+@lru_cache(8)
+def _first_bytes(vocabulary: Vocabulary) -> NDArray[np.int16]:
+    """The first byte of each token, −1 for those that spell nothing."""
+    first = np.full(vocabulary.width, -1, np.int16)
+    spelled = [token[0] if token else -1 for token in vocabulary.tokens]
+    first[: len(spelled)] = spelled
+    return first

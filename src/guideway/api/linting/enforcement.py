@@ -236,26 +236,17 @@ def _length(raw: Mapping[str, Json]) -> str:
     return f"{said}, in step with the automaton of {' and '.join(beside)}" if beside else said
 
 
-def _additional(raw: Mapping[str, Json]) -> str:
-    none = raw["additionalProperties"] is False
-    return "no other key can start" if none else _SAID["additionalProperties"]
-
-
-def _unique(raw: Mapping[str, Json]) -> str:
-    return _SAID["uniqueItems"] if raw["uniqueItems"] else "false has no effect"
-
-
-def _reference(raw: Mapping[str, Json]) -> str:
-    return f"{_SAID['$ref']}: {show(raw['$ref'])}"
-
-
 _SPECIAL: Final[dict[str, Callable[[Mapping[str, Json]], str]]] = {
     **dict.fromkeys(("enum", "const"), _values),
     "pattern": _pattern,
     **dict.fromkeys(("minLength", "maxLength"), _length),
-    "additionalProperties": _additional,
-    "uniqueItems": _unique,
-    "$ref": _reference,
+    "additionalProperties": lambda raw: (
+        _SAID["additionalProperties"] if raw["additionalProperties"] else "no other key can start"
+    ),
+    "uniqueItems": lambda raw: (
+        _SAID["uniqueItems"] if raw["uniqueItems"] else "false has no effect"
+    ),
+    "$ref": lambda raw: f"{_SAID['$ref']}: {show(raw['$ref'])}",
 }
 
 

@@ -187,13 +187,14 @@ def _llguidance() -> Engine:
         matcher = library.LLMatcher(tokenizer, library.LLMatcher.grammar_from_json_schema(schema))
         if matcher.is_error():
             raise ValueError(matcher.get_error())
-        return lambda text: _ends(matcher.deep_copy(), list(text.encode()))
+
+        def ends(text: str) -> bool:
+            read, own = list(text.encode()), matcher.deep_copy()
+            return bool(own.try_consume_tokens(read) == len(read) and own.is_accepting())
+
+        return ends
 
     return engine
-
-
-def _ends(matcher: Any, text: list[int]) -> bool:
-    return bool(matcher.try_consume_tokens(text) == len(text) and matcher.is_accepting())
 
 
 def _xgrammar() -> Engine:

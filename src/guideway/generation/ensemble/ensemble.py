@@ -29,11 +29,13 @@ from guideway.logits.expr import (
     Guided,
     Leaf,
     Linear,
+    Watermarked,
+    Whole,
     check_size,
+    inner,
     leaves,
     walk,
 )
-from guideway.logits.marked import Watermarked, Whole, inner
 from guideway.models.protocol import (
     CroppingModel,
     HiddenModel,

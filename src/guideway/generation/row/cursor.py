@@ -22,7 +22,7 @@ from guideway.constraint.compiled import CompiledConstraint, DecodeState
 from guideway.constraint.longest_path import longest_path
 from guideway.vocabulary.healing import across
 from guideway.vocabulary.vocabulary import Vocabulary
-from guideway.watermark.positions import forced
+from guideway.watermark.scheme import forced
 
 Taken: TypeAlias = tuple[int, ...]  # tokens at the end of the prompt that are written again
 

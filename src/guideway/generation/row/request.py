@@ -2,9 +2,12 @@
 
 import math
 import secrets
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal, TypeAlias, final
+
+import torch
 
 from guideway.constraint.compiled import CompiledConstraint
 from guideway.errors import GuidewayError
@@ -211,3 +214,15 @@ class Completion:
     def log_z(self) -> float:
         """The allowed mass of all steps, as a logarithm: how far from the model this is."""
         return math.fsum(self.log_allowed)
+
+
+def peak_memory(device: torch.device) -> int:
+    """Most bytes used so far: by torch on a GPU, else by the process; 0 if unknown."""
+    if device.type == "cuda":
+        return torch.cuda.max_memory_allocated(device)
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return 0
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024  # bytes there, kilobytes elsewhere

@@ -166,7 +166,8 @@ class Recorder:
 
     def watch(self, name: str, row: Float[Tensor, "batch vocabulary"]) -> None:
         """Record the rows after a stage; the constraint once."""
-        if name == "constraint" and any(each.name == name for each in self._first()):
+        first = self._stages[0] if self._stages else ()
+        if name == "constraint" and any(each.name == name for each in first):
             return
         self._keep(name, row, self._before)
 
@@ -223,9 +224,6 @@ class Recorder:
         tokens = self._vocabulary.tokens
         spelling = tokens[token] if token < len(tokens) else None
         return standing.allowed == 1 or bool(spelling and standing.forced.startswith(spelling))
-
-    def _first(self) -> Sequence[Stage]:
-        return self._stages[0] if self._stages else ()
 
     def _spell(self, token: int) -> str:
         tokens = self._vocabulary.tokens
