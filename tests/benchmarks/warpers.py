@@ -130,7 +130,7 @@ def _ours(
     histories = [History.begin(rules, [int(token) for token in tokens]) for tokens in prompt]
     penalties = Penalties.of([rules] * len(prompt), prompt.device)
     warps = Warps.of([(sampling.stages, sampling.warps)] * len(prompt), prompt.device)
-    return lambda row: warp(penalties.apply(row, histories), warps).whole
+    return lambda row: warp(penalties.apply(row, histories), warps).row
 
 
 def _theirs(settings: Mapping[str, Any], prompt: "Tensor") -> "Callable[[Tensor], Tensor]":

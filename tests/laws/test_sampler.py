@@ -1,16 +1,12 @@
-"""The laws of samplers, on both, and what each promises beyond them."""
+"""The laws of a random draw."""
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 import pytest
 import torch
 
-from guideway.sampling.noise import categorical, greedy
-
-Sampler = Callable[..., torch.Tensor]
-SAMPLERS: list[Sampler] = [lambda row, key, ids=None: greedy(row, ids), categorical]
+from guideway.sampling.noise import categorical
 
 
 def some_rows(count: int) -> torch.Tensor:
@@ -20,34 +16,18 @@ def some_rows(count: int) -> torch.Tensor:
     return row
 
 
-@pytest.mark.parametrize("sampler", SAMPLERS)
-def test_what_is_drawn_may_be_drawn(sampler: Sampler):
+def test_what_is_drawn_may_be_drawn():
     row = some_rows(500)
-    drawn = sampler(row, torch.arange(500))
+    drawn = categorical(row, torch.arange(500))
     assert (row.gather(1, drawn[:, None]) > -math.inf).all()
 
 
-@pytest.mark.parametrize("sampler", SAMPLERS)
-def test_a_draw_depends_on_its_row_and_key_alone(sampler: Sampler):
+def test_a_draw_depends_on_its_row_and_key_alone():
     row, key = some_rows(20), torch.arange(20)
-    together = sampler(row, key)
-    assert torch.equal(sampler(row, key), together)
+    together = categorical(row, key)
+    assert torch.equal(categorical(row, key), together)
     order = torch.tensor([3, 19, 0])
-    assert torch.equal(sampler(row[order], key[order]), together[order])
-
-
-@pytest.mark.parametrize("sampler", SAMPLERS)
-def test_a_draw_from_some_tokens_is_that_from_the_whole_row(sampler: Sampler):
-    row, key = some_rows(200), torch.arange(200)
-    ids = row.topk(40).indices.sort(1).values
-    some = sampler(row.gather(1, ids), key, ids)
-    assert torch.equal(
-        some, sampler(row.masked_fill(row < row.topk(40).values[:, -1:], -math.inf), key)
-    )
-
-
-def test_greedy_takes_the_largest():
-    assert torch.equal(greedy(some_rows(9)), some_rows(9).argmax(1))
+    assert torch.equal(categorical(row[order], key[order]), together[order])
 
 
 @pytest.mark.parametrize("far", [0.0, 1e6, -1e6])

@@ -129,7 +129,7 @@ def test_the_chain_is_that_of_transformers_to_the_last_bit_outside_ties(seed: in
         expected = processors(before)(prompt, row.clone())
         same_but_for_sums(penalised, expected, summed(before, prompt))
         settings = Sampling.of(on)
-        ours = warp(expected, Warps.of([(settings.stages, settings.warps)] * rows, CPU)).whole
+        ours = warp(expected, Warps.of([(settings.stages, settings.warps)] * rows, CPU)).row
         exact = filters(on, 0.0)(prompt, expected)
         others = [filters(on, nudge)(prompt, expected.double()) for nudge in (-4e-6, 0.0, 4e-6)]
         clear = torch.stack([((o > -math.inf) == (exact > -math.inf)).all(1) for o in others]).all(

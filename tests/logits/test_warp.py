@@ -3,7 +3,6 @@ import math
 import pytest
 import torch
 
-from guideway.logits.filters import top_k
 from guideway.logits.warp import Moment, Warps, warp
 from guideway.sampling.settings import ORDERS
 
@@ -25,7 +24,7 @@ def warps(settings: list[tuple[float, int, float, float]]) -> Warps:
 
 
 def warped(row: torch.Tensor, settings: list[tuple[float, int, float, float]]) -> torch.Tensor:
-    return warp(row, warps(settings)).whole
+    return warp(row, warps(settings)).row
 
 
 def rows(count: int, width: int, *, scale: float = 3.0, seed: int = 0) -> torch.Tensor:
@@ -79,7 +78,7 @@ def test_rows_may_have_orders_of_their_own():
     first, last = ("temperature", "top_p"), ("top_p", "temperature")
     settings = Warps.of([(last, on), (first, on), (last, {})], CPU)
     after = warp(row, settings)
-    together = after.whole
+    together = after.row
     assert after.before is None
     assert (together[0] > -math.inf).sum() == 3
     assert (together[1] > -math.inf).sum() == 4
@@ -109,9 +108,9 @@ def test_every_stage_that_is_on_is_seen_and_no_other():
     after = warp(row, settings, moment, lambda name, rows: seen.append((name, len(rows))))
     names = ["temperature", "top_h", "top_k", "min_p", "xtc", "mirostat"]
     assert seen == [(name, 3) for name in names]
-    assert torch.equal(after.whole[2], row[2])
+    assert torch.equal(after.row[2], row[2])
     assert after.before is not None
-    assert torch.equal(after.before[1], after.whole[1])
+    assert torch.equal(after.before[1], after.row[1])
 
 
 def test_what_mirostat_finds_is_noted_for_rows_of_every_order():
@@ -120,16 +119,4 @@ def test_what_mirostat_finds_is_noted_for_rows_of_every_order():
     row = rows(2, 30)
     after = warp(row, settings, Moment(torch.ones(2), torch.tensor([2.0, 2.0])))
     assert torch.equal(after.before, row)
-    assert (after.whole == -math.inf).any(1).all()
-
-
-def test_after_top_k_only_its_tokens_are_looked_at():
-    on = {"top_k": 4, "temperature": 0.5, "mirostat": 2}
-    row = rows(2, 3000)
-    after = warp(row, Warps.of([(("top_k", "temperature", "mirostat"), on)] * 2, CPU))
-    assert after.row.shape == after.ids.shape == (2, 4)
-    assert (after.ids.diff(dim=1) > 0).all()
-    assert after.before is not None
-    assert torch.equal(
-        after.before > -math.inf, top_k(row, torch.tensor([4, 4]), most=4) > -math.inf
-    )
+    assert (after.row == -math.inf).any(1).all()

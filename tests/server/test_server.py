@@ -264,20 +264,6 @@ def test_text_completions(client: Client) -> None:
         assert "".join(own) == text
 
 
-def test_responses_and_their_events(client: Client) -> None:
-    form = {"format": {"type": "json_schema", "name": "p", "schema": PERSON, "strict": True}}
-    body = {"input": TALK, "instructions": "Be short.", "max_output_tokens": 80, "text": form}
-    made = client.ok("/v1/responses", temperature=0, **body)
-    text = made["output"][0]["content"][0]["text"]
-    jsonschema.validate(json.loads(text), PERSON)
-    assert made["status"] in ("completed", "incomplete")
-    events = client.events("/v1/responses", temperature=0, **body)
-    assert [each["sequence_number"] for each in events] == [*range(len(events))]
-    deltas = [e["delta"] for e in events if e["type"] == "response.output_text.delta"]
-    assert "".join(deltas) == text
-    assert events[-1]["response"]["output"][0]["content"] == made["output"][0]["content"]
-
-
 def replayed(events: list[Any]) -> list[Any]:
     """The items of a response by its events, which must come in the order of the protocol."""
     assert [each["sequence_number"] for each in events] == [*range(len(events))]
@@ -321,7 +307,8 @@ def without_ids(value: Any) -> Any:
     ("fields", "kinds"),
     [
         ({}, ["message"]),
-        ({"text": {"format": {"type": "json_schema", "name": "p", "schema": PERSON}}}, ["message"]),
+        ({"text": {"format": {**FORMAT["json_schema"], "type": "json_schema"}}}, ["message"]),
+        ({"instructions": "Be short.", "text": {"format": {"type": "json_object"}}}, ["message"]),
         ({"tools": [{"type": "function", **TOOL["function"]}]}, ["function_call"]),
         (
             {"tools": [{"type": "custom", "name": "date", "format": {"type": "grammar", **DATE}}]},
@@ -329,7 +316,7 @@ def without_ids(value: Any) -> Any:
         ),
         ({"include": ["message.output_text.logprobs"], "top_logprobs": 2}, ["message"]),
     ],
-    ids=["text", "schema", "function", "custom", "logprobs"],
+    ids=["text", "schema", "instructed", "function", "custom", "logprobs"],
 )
 @pytest.mark.parametrize("thinks", [False, True])
 def test_events_of_a_response_are_its_items(

@@ -12,9 +12,9 @@ the score −∞.
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeGuard, cast, final
+from typing import Any, cast, final
 
 from guideway.api.result import Result
 from guideway.errors import UnsupportedError
@@ -79,26 +79,19 @@ def _judged(drawn: Sequence[Candidates]) -> Known:
         texts = list(dict.fromkeys(texts))
         if isinstance(judge, str) or judge is None or not texts:
             continue
-        scores = _classified(judge, texts) if _is_classifier(judge) else _said(judge, texts)
-        for text, score in zip(texts, scores, strict=True):
+        for text, score in zip(texts, _scores(judge, texts), strict=True):
             known[key, text] = score
     return known
 
 
-def _is_classifier(judge: object) -> TypeGuard[ClassifierTerm | Classifier]:
-    return isinstance(judge, ClassifierTerm | Classifier)
-
-
-def _classified(judge: ClassifierTerm | Classifier, texts: list[str]) -> Iterator[float]:
-    if not isinstance(judge, ClassifierTerm):
+def _scores(judge: Any, texts: list[str]) -> list[float]:
+    if isinstance(judge, Classifier):
         judge = ClassifierTerm(judge, alpha=1, name=type(judge).__name__)
-    logs = asked(judge, texts) if judge.alpha else [0.0] * len(texts)  # 0 · −∞ is no number
-    yield from (judge.alpha * float(log) for log in logs)
-
-
-def _said(function: Callable[[str], object], texts: list[str]) -> Iterator[float]:
-    name = getattr(function, "__qualname__", None) or type(function).__name__
-    yield from (number_from(function, text, f"best_by: the function {name}") for text in texts)
+    if isinstance(judge, ClassifierTerm):
+        logs = asked(judge, texts) if judge.alpha else [0.0] * len(texts)  # 0 · −∞ is no number
+        return [judge.alpha * float(log) for log in logs]
+    name = getattr(judge, "__qualname__", None) or type(judge).__name__
+    return [number_from(judge, text, f"best_by: the function {name}") for text in texts]
 
 
 def _read(drawn: Candidates, result: Result) -> str:

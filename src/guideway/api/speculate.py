@@ -26,6 +26,7 @@ class Drafting(Protocol):
     @property
     def language_model(self) -> LanguageModel[Any]:
         """The language model of its first leaf."""
+        ...
 
 
 Speculate: TypeAlias = Literal["auto", "off", "forced", "lookup"] | Drafting | str | Path

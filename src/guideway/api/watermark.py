@@ -334,7 +334,8 @@ def _tokens(given: object, reader: PromptReader | None) -> list[int]:
     listed: Any = given
     if hasattr(given, "tolist") and not isinstance(given, BYTES):  # of numpy, or of torch
         listed = cast("Any", given).tolist()
-    right = isinstance(listed, Sequence) and not isinstance(listed, BYTES)
+    kind = cast("type[object]", type(listed))
+    right = issubclass(kind, Sequence) and not issubclass(kind, BYTES)
     if not right or not all(map(_is_id, listed)):
         raise SourceError(
             f"text_or_tokens must be a text or a list of token ids, not {given!r}"[:300]

@@ -8,7 +8,7 @@ transfer.
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, cast, final
 
@@ -25,7 +25,7 @@ from guideway.logits.mask import send
 from guideway.logits.rows import LEAST, Rows, log_mass
 from guideway.logits.warp import Moment, Warps, Watch, warp
 from guideway.sampling.history import History
-from guideway.sampling.noise import categorical, coins, greedy, keys, streams
+from guideway.sampling.noise import categorical, coins, keys, streams
 from guideway.vocabulary.vocabulary import Vocabulary
 
 EXTREME: Final = 1e18  # a logit that the coldest temperature makes infinite
@@ -251,20 +251,15 @@ def _drawn(
     nothing = torch.full_like(row[:, 0], math.nan)
     row = early(marking, row, watch)
     if not any(plan.random):
-        row = late(marking, row, None, plan.streams, watch)
-        tokens = greedy(row)
+        row = late(marking, row, plan.streams, watch)
+        tokens = row.argmax(1)
         return tokens, row.gather(1, tokens[:, None])[:, 0], nothing
     warped = warp(row, plan.warps, Moment(coins(key), ceilings), watch)
-    warped = replace(warped, row=late(marking, warped.row, warped.ids, key, watch))
-    noise = key if marking is None else marking.noise(key)
-    tokens = categorical(warped.row, noise, warped.ids)
+    row = late(marking, warped.row, key, watch)
+    tokens = categorical(row, key if marking is None else marking.noise(key))
     if not all(plan.random):
-        random = send(plan.random, row.device)
-        tokens = torch.where(random, tokens, greedy(warped.row, warped.ids))
-    place = tokens[:, None]
-    if warped.ids is not None:
-        place = (warped.ids == place).int().argmax(1, keepdim=True)
-    left = warped.row.gather(1, place)[:, 0]
+        tokens = torch.where(send(plan.random, row.device), tokens, row.argmax(1))
+    left = row.gather(1, tokens[:, None])[:, 0]
     if warped.before is None:
         return tokens, left, nothing
     free = (warped.before > -math.inf).sum(1) > 1

@@ -17,7 +17,6 @@ from torch import Tensor
 from guideway.errors import UnsupportedError
 from guideway.generation.row.request import Request
 from guideway.generation.row.sequence import Sequence
-from guideway.logits.filters import widened
 from guideway.logits.mask import send, unpack, upload
 from guideway.logits.warp import Watch
 from guideway.sampling.noise import gumbel_of
@@ -95,17 +94,14 @@ class Marking:
             return key
         return torch.where(self.marked, schemes.row_keys(self.scheme, self.contexts), key)
 
-    def rows(
-        self, row: Float[Tensor, "batch choices"], ids: Int[Tensor, "batch choices"] | None = None
-    ) -> Float[Tensor, "batch choices"]:
-        """Mark logits or log-probabilities; `ids` are their tokens, None for all in order."""
-        each = torch.arange(self.width, device=row.device).expand_as(row) if ids is None else ids
-        ends = torch.isin(each, self.ends)
+    def rows(self, row: Float[Tensor, "batch vocabulary"]) -> Float[Tensor, "batch vocabulary"]:
+        """Mark logits or log-probabilities."""
+        ends = torch.isin(torch.arange(self.width, device=row.device), self.ends).expand_as(row)
         if self.scheme.kind == "synthid":
-            each = schemes.numbers(self.scheme, self.contexts, ids, self.width)
+            each = schemes.numbers(self.scheme, self.contexts, None, self.width)
             after = schemes.tournament(row, each, ends, self.scheme.depth)
         else:
-            after = schemes.biased(row, self._green(ids), ends, self.scheme.delta)
+            after = schemes.biased(row, self._green(), ends, self.scheme.delta)
         return torch.where(self.marked[:, None], after, row)
 
     def colours(self, tokens: Rows[int]) -> list[bool | None]:
@@ -114,15 +110,12 @@ class Marking:
             return [None] * len(tokens)
         ids = send([*tokens], self.contexts.device, torch.int64)[:, None]
         coloured = self.marked & ~torch.isin(ids[:, 0], self.ends)
-        green = self._green(ids)[:, 0]
+        green = self._green().gather(1, ids)[:, 0]
         return [g if c else None for g, c in zip(_bools(green), _bools(coloured), strict=True)]
 
     def own_ends(
-        self,
-        row: Float[Tensor, "batch choices"],
-        ids: Int[Tensor, "batch choices"] | None,
-        key: Int[Tensor, "batch"],
-    ) -> Float[Tensor, "batch choices"]:
+        self, row: Float[Tensor, "batch vocabulary"], key: Int[Tensor, "batch"]
+    ) -> Float[Tensor, "batch vocabulary"]:
         """Rows in which ends use the noise of `key` and other tokens the mark's.
 
         Ends drawn with the mark's noise would come at the same positions in all texts.
@@ -131,28 +124,24 @@ class Marking:
             return row
         own = self.ends.expand(len(row), -1)
         difference = gumbel_of(key, own) - gumbel_of(self.noise(key), own)
-        added = row.new_zeros(len(row), self.width).index_copy(1, self.ends, difference)
-        return row + (added if ids is None else added.gather(1, ids))
+        return row.index_add(1, self.ends, difference)
 
-    def _green(self, ids: Int[Tensor, "batch choices"] | None) -> Bool[Tensor, "batch choices"]:
+    def _green(self) -> Bool[Tensor, "batch vocabulary"]:
         """Which tokens are green: by themselves, or among those that a constraint allows."""
         if not len(self.held):
-            return self._green_free(ids)
+            return self._green_free()
         scheme, contexts = self.scheme.ranked, self.contexts[self.held]
         key = schemes.row_keys(scheme, contexts, self.places)
         count = schemes.green_count(key, self.sets.sum(1), scheme.gamma)
         # The list is one of all that is allowed, not of what filters left.
         each = schemes.numbers(scheme, contexts, None, self.width, self.places)
         among = schemes.green_within(each, self.sets, count)
-        among = among if ids is None else among.gather(1, ids[self.held])
         if len(self.held) == len(self.contexts):
             return among
-        return self._green_free(ids).index_copy(0, self.held, among)
+        return self._green_free().index_copy(0, self.held, among)
 
-    def _green_free(
-        self, ids: Int[Tensor, "batch choices"] | None
-    ) -> Bool[Tensor, "batch choices"]:
-        each = schemes.numbers(self.scheme, self.contexts, ids, self.width)
+    def _green_free(self) -> Bool[Tensor, "batch vocabulary"]:
+        each = schemes.numbers(self.scheme, self.contexts, None, self.width)
         return schemes.green_free(each, self.scheme.gamma)
 
 
@@ -162,30 +151,29 @@ def early(
     """Rows before temperature and filters, marked if the mark belongs there."""
     if marking is None or not marking.scheme.early:
         return row
-    return _show_row(marking.rows(row), None, watch, marking.width)
+    return _show_row(marking.rows(row), watch)
 
 
 def late(
     marking: Marking | None,
-    row: Float[Tensor, "batch choices"],
-    ids: Int[Tensor, "batch choices"] | None,
+    row: Float[Tensor, "batch vocabulary"],
     key: Int[Tensor, "batch"],
     watch: Watch | None,
-) -> Float[Tensor, "batch choices"]:
+) -> Float[Tensor, "batch vocabulary"]:
     """Rows after temperature and filters, marked if the scheme acts there.
 
-    `ids` are the tokens of the logits, None for all; `key` is that of the unmarked noise.
+    `key` is that of the unmarked noise.
     """
     if marking is None or marking.scheme.early:
         return row
     if marking.scheme.kind == "gumbel":
-        return marking.own_ends(row, ids, key)
-    return _show_row(marking.rows(row, ids), ids, watch, marking.width)
+        return marking.own_ends(row, key)
+    return _show_row(marking.rows(row), watch)
 
 
-def _show_row(row: Tensor, ids: Tensor | None, watch: Watch | None, width: int) -> Tensor:
+def _show_row(row: Tensor, watch: Watch | None) -> Tensor:
     if watch is not None:
-        watch("watermark", row if ids is None else widened((row, ids), width))
+        watch("watermark", row)
     return row
 
 

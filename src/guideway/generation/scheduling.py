@@ -95,12 +95,15 @@ class Scheduler(Protocol):
 
         Rows that share `speculation`, the drafts of their tokens, share forwards.
         """
+        ...
 
     def remove(self, row: Sequence) -> None:
         """Forget a row that was added and has not ended."""
+        ...
 
     def step(self) -> list[Event]:
         """Run the models once."""
+        ...
 
 
 @final

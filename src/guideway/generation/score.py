@@ -63,17 +63,14 @@ def judged(
 
 
 def _asked(term: ClassifierTerm, texts: Sequence[TextContext]) -> list[float]:
-    read = [_classifier_input(text, term) for text in texts]
+    read = list[str]()
+    for text in texts:  # of a window, the last tokens
+        *before, last = text.pieces
+        opened = TextContext(tuple(before), text.prompt, text.joint)
+        read.append(OpenText.of(opened, window=term.window, prompt=term.prompt).after(last))
     known = {text: place for place, text in enumerate(dict.fromkeys(read))}
     given = asked(term, list(known))
     return [float(given[known[text]]) for text in read]
-
-
-def _classifier_input(text: TextContext, term: ClassifierTerm) -> str:
-    """The classifier's input: the text, or its last tokens."""
-    *before, last = text.pieces
-    opened = TextContext(tuple(before), text.prompt, text.joint)
-    return OpenText.of(opened, window=term.window, prompt=term.prompt).after(last)
 
 
 def _gedi(

@@ -50,6 +50,7 @@ class Classifier(Protocol):
         Args:
             texts: at least one text, all different. They may be unfinished, or empty.
         """
+        ...
 
 
 Weighted = TypeVar("Weighted", bound="WeightedTerm")

@@ -11,8 +11,7 @@ except at their edge:
 A set of most probable tokens is the smallest prefix, by key and then by id, whose weights reach a
 share. On a CPU the first 1,024 or 8,192 tokens are found without sorting the row, and nearly always
 suffice (0.7 or 2 ms instead of 12 for 128,256 tokens on one core); else the row is sorted. On a GPU
-rows are sorted, because asking whether tokens suffice would make the host wait. Top-k and top-H
-keep few tokens; later stages then process only those (`Narrow`).
+rows are sorted, because asking whether tokens suffice would make the host wait.
 
 XTC needs a coin and mirostat a feedback, which callers pass. Mirostat keeps the surprise −log2 p of
 tokens near a target τ: a ceiling μ, at first 2τ, limits the surprise; after each token μ falls by η
@@ -21,7 +20,7 @@ times (surprise − τ). p is the distribution before this filter, as in the pap
 """
 
 import math
-from typing import Final, TypeAlias
+from typing import Final
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -48,7 +47,7 @@ def keep_largest(
     """
     ids, kept = first_tokens(row, row.softmax(1) if weights is None else weights, share)
     values = row.gather(1, ids).masked_fill(~kept, -math.inf)
-    return torch.where(share[:, None] >= 1, row, widened((values, ids), row.shape[1]))
+    return torch.where(share[:, None] >= 1, row, widened(values, ids, row.shape[1]))
 
 
 def first_tokens(
@@ -89,26 +88,14 @@ TOP_H: Final = 100  # tokens that top-H looks at, as in transformers
 NOWHERE: Final = -1e4  # replaces −∞ in products with a probability of 0
 SORTED: Final = 10  # rows up to which a GPU sorts as fast as it finds the largest
 
-# Some tokens of each row and their ids, ascending; what else there was is −∞.
-Narrow: TypeAlias = tuple[Float[Tensor, "batch narrow"], Int[Tensor, "batch narrow"]]
-
 
 def top_k(
     row: Float[Tensor, "batch vocabulary"], k: Int[Tensor, "batch"], *, most: int
 ) -> Float[Tensor, "batch vocabulary"]:
     """Keep the k largest logits of each row; k = 0 keeps all. `most` is the largest k."""
-    return _unless(k == 0, row, narrow_top_k(row, k, most=most))
-
-
-def narrow_top_k(
-    row: Float[Tensor, "batch vocabulary"], k: Int[Tensor, "batch"] | None, *, most: int
-) -> Narrow:
-    """`top_k` for rows that all have a k, as those tokens alone; None where it is `most` in all."""
     values, ids = largest(row, most)
-    if k is None:
-        return _by_id(values, ids)
     beyond = torch.arange(values.shape[1], device=row.device) >= k[:, None]
-    return _by_id(values.masked_fill(beyond, -math.inf), ids)
+    return _unless(k == 0, row, values.masked_fill(beyond, -math.inf), ids)
 
 
 def top_p(
@@ -177,18 +164,13 @@ def top_h(
     The terms −p·log p of the 100 most probable tokens, normalised among themselves, are added up to
     `share` of their sum, as in transformers (top-H decoding, arXiv 2509.02510).
     """
-    return _unless(share == math.inf, row, narrow_top_h(row, share))
-
-
-def narrow_top_h(row: Float[Tensor, "batch vocabulary"], share: Float[Tensor, "batch"]) -> Narrow:
-    """`top_h` for rows that all have a share, as those tokens alone."""
     values, ids = largest(row, TOP_H)
     # In float64: where one token is all but certain, the entropy is next to nothing.
     logs, probabilities = _distribution(values.double())
     sums = -(probabilities * logs).cumsum(1)
     inside = sums <= (share[:, None] + TOLERANCE) * sums[:, -1:]
     inside[:, 0] = True
-    return _by_id(values.masked_fill(~inside, -math.inf), ids)
+    return _unless(share == math.inf, row, values.masked_fill(~inside, -math.inf), ids)
 
 
 def top_n_sigma(
@@ -240,7 +222,8 @@ def _largest_of_searched(
         place -= starts[rows]
         inside = place < most
         ids[rows[inside], place[inside]] = at[inside]
-    values, ids = _by_id(values, ids)
+    ids, by_id = ids.sort(1)
+    values = values.gather(1, by_id)
     order = values.argsort(dim=1, descending=True, stable=True)
     return values.gather(1, order), ids.gather(1, order)
 
@@ -256,24 +239,23 @@ def _untied(row: Float[Tensor, "batch vocabulary"]) -> Float[Tensor, "batch voca
 
 
 def _unless(
-    off: Bool[Tensor, "batch"], row: Float[Tensor, "batch vocabulary"], narrow: Narrow
+    off: Bool[Tensor, "batch"],
+    row: Float[Tensor, "batch vocabulary"],
+    values: Float[Tensor, "batch few"],
+    ids: Int[Tensor, "batch few"],
 ) -> Float[Tensor, "batch vocabulary"]:
-    """The whole rows of the few tokens, and those that are off as they were."""
-    kept = widened(narrow, row.shape[1])
+    """Rows of these few tokens alone, and those that are off as they were."""
+    kept = widened(values, ids, row.shape[1])
     if asks(row.device) and not bool(off.any()):
         return kept
     return torch.where(off[:, None], row, kept)
 
 
-def widened(narrow: Narrow, width: int) -> Float[Tensor, "batch vocabulary"]:
-    values, ids = narrow
+def widened(
+    values: Float[Tensor, "batch few"], ids: Int[Tensor, "batch few"], width: int
+) -> Float[Tensor, "batch vocabulary"]:
     row = values.new_full((len(values), width), -math.inf)
     return row.scatter_(1, ids, values)
-
-
-def _by_id(values: Float[Tensor, "batch narrow"], ids: Int[Tensor, "batch narrow"]) -> Narrow:
-    ids, order = ids.sort(1)
-    return values.gather(1, order), ids
 
 
 def _distribution(

@@ -1,12 +1,12 @@
 """Temperature and the filters on rows of logits, in order.
 
 Each row has its own settings and order; rows with the same order run together, and inactive stages
-are skipped. After top-k and top-H, the other stages and the draw process the few kept tokens only.
+are skipped.
 """
 
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, final
 
 import torch
@@ -40,15 +40,13 @@ class Stage:
     """One stage of some rows.
 
     Attributes:
-        run: maps rows, the moment and token ids (None: all) to rows.
-        narrow: maps rows to the few kept tokens; None if they may be many.
+        run: maps rows and the moment to rows.
         numbers: the parameters of the rows that `run` reads.
         kind: what else determines the computation.
     """
 
     name: str
-    run: Callable[[Tensor, Moment, Tensor | None], Tensor]
-    narrow: Callable[[Tensor], filters.Narrow] | None = None
+    run: Callable[[Tensor, Moment], Tensor]
     numbers: tuple[Tensor, ...] = ()
     kind: tuple[Hashable, ...] = ()
 
@@ -100,14 +98,8 @@ class Warps:
 class Warped:
     """Rows after all stages."""
 
-    row: Float[Tensor, "batch choices"]  # logits of some tokens, or of all
-    ids: Int[Tensor, "batch choices"] | None  # their ids, ascending; None for all. Others are −∞
-    before: Float[Tensor, "batch vocabulary"] | None  # full rows before mirostat, None without it
-    width: int  # width of a full row
-
-    @property
-    def whole(self) -> Float[Tensor, "batch vocabulary"]:
-        return self.row if self.ids is None else filters.widened((self.row, self.ids), self.width)
+    row: Float[Tensor, "batch vocabulary"]
+    before: Float[Tensor, "batch vocabulary"] | None  # rows before mirostat, None without it
 
 
 def warp(
@@ -122,7 +114,7 @@ def warp(
 
     >>> order = ("temperature", "top_k")
     >>> settings = Warps.of([(order, {"temperature": 0.5, "top_k": 2})], torch.device("cpu"))
-    >>> warp(torch.tensor([[1.0, 3.0, 2.0]]), settings).whole.tolist()
+    >>> warp(torch.tensor([[1.0, 3.0, 2.0]]), settings).row.tolist()
     [[-inf, 6.0, 4.0]]
     """
     if moment is None:
@@ -137,8 +129,8 @@ def warp(
         after = _through(group, row[rows], moment.of_rows(rows), part)
         if after.before is not None:
             before = (row if before is None else before).index_copy(0, rows, after.before)
-        row = row.index_copy(0, rows, after.whole)
-    return Warped(row, None, before, row.shape[1])
+        row = row.index_copy(0, rows, after.row)
+    return Warped(row, before)
 
 
 def _of_whole(watch: Watch, row: Tensor, rows: Tensor) -> Watch:
@@ -148,18 +140,14 @@ def _of_whole(watch: Watch, row: Tensor, rows: Tensor) -> Watch:
 
 def _through(group: Group, row: Tensor, moment: Moment, watch: Watch | None) -> Warped:
     """The rows of a group after all its stages."""
-    now = Warped(row, None, None, row.shape[1])
+    before: Tensor | None = None
     for stage in group.stages:
         if stage.name == "mirostat":
-            now = replace(now, before=now.whole)
-        if now.ids is None and stage.narrow is not None:
-            few, ids = stage.narrow(now.row)
-            now = replace(now, row=few, ids=ids)
-        else:
-            now = replace(now, row=stage.run(now.row, moment, now.ids))
+            before = row
+        row = stage.run(row, moment)
         if watch is not None:
-            watch(stage.name, now.whole)
-    return now
+            watch(stage.name, row)
+    return Warped(row, before)
 
 
 Column: TypeAlias = Sequence[Any]  # the parameter of a stage in each row, None where it is off
@@ -180,7 +168,7 @@ def _filter(
 
     def make(name: str, column: Column, device: torch.device, exempt: Tensor) -> Stage:
         parameter = _numbers(column, off, device, kind)
-        return Stage(name, lambda row, moment, ids: function(row, parameter), numbers=(parameter,))
+        return Stage(name, lambda row, moment: function(row, parameter), numbers=(parameter,))
 
     return make
 
@@ -188,33 +176,15 @@ def _filter(
 def _temperature(name: str, column: Column, device: torch.device, exempt: Tensor) -> Stage:
     heats = [1.0 if value is None else min(max(value, COLDEST), HOTTEST) for value in column]
     divisor = _numbers(heats, 1.0, device)[:, None]
-    return Stage(name, lambda row, moment, ids: row / divisor, numbers=(divisor,))
+    return Stage(name, lambda row, moment: row / divisor, numbers=(divisor,))
 
 
 def _top_k(name: str, column: Column, device: torch.device, exempt: Tensor) -> Stage:
     counts = [0 if value is None else min(value, MOST) for value in column]
     most = max(counts)
     k = torch.tensor(counts, dtype=torch.int64, device=device)
-    few = all(counts) and most <= filters.FEW
-    each = k if min(counts) < most else None
     return Stage(
-        name,
-        lambda row, moment, ids: filters.top_k(row, k, most=most),
-        (lambda row: filters.narrow_top_k(row, each, most=most)) if few else None,
-        (k,),
-        (most, few, each is None),
-    )
-
-
-def _top_h(name: str, column: Column, device: torch.device, exempt: Tensor) -> Stage:
-    share = _numbers(column, math.inf, device)
-    few = all(value is not None for value in column)
-    return Stage(
-        name,
-        lambda row, moment, ids: filters.top_h(row, share),
-        (lambda row: filters.narrow_top_h(row, share)) if few else None,
-        (share,),
-        (few,),
+        name, lambda row, moment: filters.top_k(row, k, most=most), numbers=(k,), kind=(most,)
     )
 
 
@@ -224,9 +194,9 @@ def _xtc(name: str, column: Column, device: torch.device, exempt: Tensor) -> Sta
     threshold = _numbers([value and value[1] for value in column], math.inf, device)
     most = MOST if min(given) <= 1 / MOST else int(1 / min(given)) + 1 + len(exempt)
 
-    def run(row: Tensor, moment: Moment, ids: Tensor | None) -> Tensor:
+    def run(row: Tensor, moment: Moment) -> Tensor:
         tossed = threshold.masked_fill(moment.coins >= chance, math.inf)
-        tokens = torch.arange(row.shape[1], device=row.device)[None] if ids is None else ids
+        tokens = torch.arange(row.shape[1], device=row.device)[None]
         return filters.xtc(row, tossed, torch.isin(tokens, exempt), most=most)
 
     return Stage(name, run, numbers=(chance, threshold), kind=(most,))
@@ -235,7 +205,7 @@ def _xtc(name: str, column: Column, device: torch.device, exempt: Tensor) -> Sta
 def _mirostat(name: str, column: Column, device: torch.device, exempt: Tensor) -> Stage:
     mode = torch.tensor([value or 0 for value in column], device=device)
 
-    def run(row: Tensor, moment: Moment, ids: Tensor | None) -> Tensor:
+    def run(row: Tensor, moment: Moment) -> Tensor:
         if 1 in column:
             row = filters.mirostat_by_rank(row, moment.ceilings.masked_fill(mode != 1, math.inf))
         if 2 in column:
@@ -253,7 +223,7 @@ MAKERS: Final[Mapping[str, Maker]] = {
     "typical_p": _filter(filters.typical, 1.0, torch.float64),
     "epsilon_cutoff": _filter(filters.epsilon, 0.0),
     "eta_cutoff": _filter(filters.eta, 0.0),
-    "top_h": _top_h,
+    "top_h": _filter(filters.top_h, math.inf),
     "top_n_sigma": _filter(filters.top_n_sigma, math.inf),
     "xtc": _xtc,
     "mirostat": _mirostat,

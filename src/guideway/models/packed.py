@@ -100,12 +100,16 @@ def pack(module: Any, kind: str) -> None:
     library: Any = import_module("torchao.quantization")
     for name, layer in layers.items():
         made = PackedLinear(layer, "int8" if layer is head else kind)
-        library.quantize_(made, _config(library, made), lambda layer, name: True)
+        library.quantize_(made, _config(library, made), _all)
         module.set_submodule(name, made)
 
 
 def _fits(layer: nn.Linear) -> bool:
     return layer.in_features % GROUP == 0 and layer.out_features % 16 == 0
+
+
+def _all(layer: nn.Module, name: str) -> bool:
+    return True
 
 
 def _config(library: Any, layer: PackedLinear) -> Any:

@@ -80,12 +80,16 @@ class Pages(Protocol):
     @property
     def capacity(self) -> int:
         """The greatest number of tokens of one text, its prompt included."""
+        ...
 
     def add(self, text: int, prompt: Texts[int]) -> None:
         """Add a text; no number is used twice."""
+        ...
 
     def remove(self, text: int) -> None:
         """Forget a text."""
+        ...
 
     def step(self, choose: Choose, draft: Drafted = undrafted, held: Container[int] = ()) -> None:
         """Run the models once, if there is a text; `held` ones that were chosen before wait."""
+        ...

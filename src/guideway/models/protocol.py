@@ -56,27 +56,33 @@ class LanguageModel(Protocol[Cache]):
     @property
     def vocabulary(self) -> Vocabulary:
         """The tokens as bytes; its width is that of the logits."""
+        ...
 
     @property
     def device(self) -> torch.device:
         """Device of the logits."""
+        ...
 
     @property
     def context(self) -> int | None:
         """The greatest number of tokens of prompt and text together, None if there is no limit."""
+        ...
 
     def prefill(
         self, prompts: Sequence[Sequence[int]]
     ) -> tuple[Cache, Float[Tensor, "batch vocabulary"]]:
         """A cache with one row for each prompt (none of them empty), and the logits after it."""
+        ...
 
     def extend(
         self, cache: Cache, tokens: Int[Tensor, "batch new"]
     ) -> tuple[Cache, Float[Tensor, "batch new vocabulary"]]:
         """The cache after more tokens in each row, and the logits after each of them."""
+        ...
 
     def select(self, cache: Cache, rows: Sequence[int]) -> Cache:
         """A cache of these rows of `cache`."""
+        ...
 
 
 @runtime_checkable
@@ -86,26 +92,32 @@ class CroppingModel(LanguageModel[Cache], Protocol[Cache]):
     @property
     def crops(self) -> bool:
         """False if this cache cannot: layers with a sliding window, or recurrent ones."""
+        ...
 
     def version(self) -> Hashable:
         """Changes when the weights change or move: a cache of other weights is of no use.
 
         No property, because it takes a millisecond, and `isinstance` reads properties.
         """
+        ...
 
     def crop(self, cache: Cache, counts: Sequence[int]) -> Cache:
         """The cache without the last `counts[row]` tokens of each row; one token must stay."""
+        ...
 
     def append(
         self, cache: Cache, tokens: Sequence[Sequence[int]], exits: Sequence[int]
     ) -> tuple[Cache, Float[Tensor, "heads batch vocabulary"]]:
         """`extend` by texts of different lengths, and the logits after the last token of each."""
+        ...
 
     def concat(self, caches: Sequence[Cache]) -> Cache:
         """A cache with the rows of all of these, in their order."""
+        ...
 
     def nbytes(self, cache: Cache) -> int:
         """The memory that a cache takes, in bytes."""
+        ...
 
 
 @runtime_checkable
@@ -114,26 +126,33 @@ class StaticModel(CroppingModel[Cache], Protocol[Cache, Memory]):
 
     def columns(self, cache: Cache) -> int:
         """The tokens of each row of a cache, with padding."""
+        ...
 
     def allocate(self, cache: Cache, rows: int, length: int) -> Memory:
         """Memory for so many rows of `length` tokens, of the types that `cache` has."""
+        ...
 
     def load(self, memory: Memory, cache: Cache, rows: Sequence[int]) -> None:
         """Copy these rows of a cache."""
+        ...
 
     def decode(
         self, memory: Memory, tokens: Int[Tensor, "batch"]
     ) -> Float[Tensor, "batch vocabulary"]:
         """The logits after one more token in each row."""
+        ...
 
     def nbytes(self, cache: Cache | Memory) -> int:
         """The memory that a cache takes, or such a memory, in bytes."""
+        ...
 
     def rewind(self, memory: Memory, count: int) -> None:
         """Forget the last tokens of all rows."""
+        ...
 
     def thaw(self, memory: Memory, rows: Sequence[int], less: int) -> Cache:
         """A cache of these rows, without their last `less` tokens."""
+        ...
 
 
 @runtime_checkable
@@ -143,6 +162,7 @@ class VariedModel(LanguageModel[Cache], Protocol[Cache]):
     @property
     def layers(self) -> int:
         """Number of blocks; an exit is after block k, 1 ≤ k < layers. 0: no exits known."""
+        ...
 
     def prefill_varied(
         self,
@@ -151,11 +171,13 @@ class VariedModel(LanguageModel[Cache], Protocol[Cache]):
         exits: Sequence[int],
     ) -> tuple[Cache, Float[Tensor, "heads batch vocabulary"]]:
         """`prefill`, each row with its adapter; heads are the model and the exits."""
+        ...
 
     def extend_varied(
         self, cache: Cache, tokens: Int[Tensor, "batch new"], exits: Sequence[int]
     ) -> tuple[Cache, Float[Tensor, "heads batch new vocabulary"]]:
         """`extend` with the adapters that the cache keeps; heads are the model and the exits."""
+        ...
 
 
 @runtime_checkable
@@ -169,6 +191,7 @@ class HiddenModel(VariedModel[Cache], Protocol[Cache]):
         exits: Sequence[int],
     ) -> tuple[Cache, Float[Tensor, "heads batch vocabulary"], list[Float[Tensor, "_ hidden"]]]:
         """`prefill_varied`, with the hidden states after each token of the prompts."""
+        ...
 
     def extend_hidden(
         self, cache: Cache, tokens: Int[Tensor, "batch new"], exits: Sequence[int]
@@ -176,8 +199,10 @@ class HiddenModel(VariedModel[Cache], Protocol[Cache]):
         Cache, Float[Tensor, "heads batch new vocabulary"], Float[Tensor, "batch new hidden"]
     ]:
         """`extend_varied`, with the hidden states after the new tokens."""
+        ...
 
     def output_rows(
         self, tokens: Int[Tensor, "tokens"]
     ) -> tuple[Float[Tensor, "tokens hidden"], Float[Tensor, "tokens"]]:
         """Rows of the output embedding for these tokens, and their biases, in float32."""
+        ...

@@ -141,23 +141,10 @@ def streams(samples: Sequence[tuple[int, int]], device: torch.device) -> Int[Ten
 FAR: Final = 256  # from 0: beyond it, float32 has too few digits for a logit and its noise
 
 
-def greedy(
-    row: Float[Tensor, "batch choices"], ids: Int[Tensor, "batch choices"] | None = None
-) -> Int[Tensor, "batch"]:
-    """The most probable token of each row; of ties, any."""
-    best = row.argmax(1)
-    return best if ids is None else ids.gather(1, best[:, None])[:, 0]
-
-
 def categorical(
-    row: Float[Tensor, "batch choices"],
-    key: Int[Tensor, "batch"],
-    ids: Int[Tensor, "batch choices"] | None = None,
+    row: Float[Tensor, "batch vocabulary"], key: Int[Tensor, "batch"]
 ) -> Int[Tensor, "batch"]:
-    """A random token of each row, with probability softmax(row), by its `keys` alone.
-
-    With `ids`, rows are some tokens only; the result is that of full rows with −∞ elsewhere.
-    """
+    """A random token of each row, with probability softmax(row), by its `keys` alone."""
     highest = row.amax(1, keepdim=True)
     near = row - highest.where(highest.abs() > FAR, 0.0)
-    return greedy(near.add_(gumbel(key, row.shape[1]) if ids is None else gumbel_of(key, ids)), ids)
+    return near.add_(gumbel(key, row.shape[1])).argmax(1)

@@ -140,11 +140,11 @@ def _chain(
     histories = [row.history for row in rows]
     values = early(marking, plan.penalties.apply(values, histories), None)
     if not any(plan.random):
-        return late(marking, values, None, plan.streams, None)
+        return late(marking, values, plan.streams, None)
     steps = send([row.steps for row in rows], values.device)
     ceilings = send([each.ceiling for each in histories], values.device)
     moment = Moment(coins(keys(plan.streams, steps)), ceilings)
-    return late(marking, warp(values, plan.warps, moment).whole, None, plan.streams, None)
+    return late(marking, warp(values, plan.warps, moment).row, plan.streams, None)
 
 
 @final
