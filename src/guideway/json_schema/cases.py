@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import TypeAlias, final
 
 from guideway.errors import LimitError
@@ -27,6 +28,7 @@ from guideway.json_schema.formulas import (
     all_of,
 )
 from guideway.language.fuel import paying, spend
+from guideway.language.values import by_value
 
 MOST = 24
 _TRIED = 16  # options per case: most exclude themselves
@@ -129,16 +131,8 @@ def items_of(case: Case) -> Callable[[int], Formula]:
 
 MOST_TRIED = 10_000
 _OPTION = 4  # fuel per option: 5 µs each
-_REMEMBERED = 1 << 14
 _Judge: TypeAlias = Callable[[Case], bool | None]
 _Values: TypeAlias = frozenset[tuple[str, Formula]]
-# Names required and forbidden, values asserted and denied, the only names (None: any).
-_Demands: TypeAlias = tuple[frozenset[str], frozenset[str], _Values, _Values, frozenset[str] | None]
-
-# Many options have equal demands: they share one object, which saves garbage collection.
-_demanded: dict[Formula, _Demands] = {}
-_shared: dict[_Demands, _Demands] = {}
-_singles: dict[Some, tuple[Atom, ...]] = {}
 
 
 def first_case(formula: Formula, viable: _Judge, accept: _Judge) -> bool | None:
@@ -147,18 +141,18 @@ def first_case(formula: Formula, viable: _Judge, accept: _Judge) -> bool | None:
     `viable` returns False if no case with these atoms can be accepted; `accept` decides a case.
     More than `MOST_TRIED` choices raise LimitError while compiling.
     """
-    todo = [_ChoicesOpen({}, (), [formula])]
+    todo = [(_Chosen({}, [], _Demands()), formula)]
     tried = 0
     while todo:
-        opened = todo.pop()
-        if not opened.read():
+        chosen, option = todo.pop()
+        if not chosen.take(option):
             continue
-        case = tuple(opened.atoms)
-        found = viable(case) if opened.choices else accept(case)
-        if found is None or (found and not opened.choices):
+        case = tuple(chosen.atoms)
+        found = viable(case) if chosen.choices else accept(case)
+        if found is None or (found and not chosen.choices):
             return found
         if found:
-            todo += opened.options()
+            todo += chosen.options()
         spend(1)
         tried += 1
         if tried > MOST_TRIED and paying():
@@ -171,166 +165,141 @@ def first_case(formula: Formula, viable: _Judge, accept: _Judge) -> bool | None:
 
 
 @final
-class _ChoicesOpen:
-    """An unfinished case: atoms so far, choices left."""
+@by_value
+class _Demands:
+    """Conditions on members that may contradict each other.
 
-    __slots__ = (
-        *("_absent", "_denied", "_held", "_listed", "_only", "_pending", "_required"),
-        *("atoms", "choices"),
-    )
+    Attributes:
+        required, absent: names that are present, and names that are not.
+        held, denied: values of members, if these are present, and their opposites.
+        only: all names that may be present, None for any.
+    """
+
+    required: frozenset[str] = frozenset()
+    absent: frozenset[str] = frozenset()
+    held: _Values = frozenset()
+    denied: _Values = frozenset()
+    only: frozenset[str] | None = None
+
+    def joined(self, other: "_Demands") -> "_Demands":
+        """The conditions of both."""
+        only = self.only if other.only is None else other.only
+        if self.only is not None and other.only is not None:
+            only = self.only & other.only
+        return _Demands(
+            self.required | other.required,
+            self.absent | other.absent,
+            self.held | other.held,
+            self.denied | other.denied,
+            only,
+        )
+
+    def contradicts(self, other: "_Demands") -> bool:
+        """Return True if no object satisfies both."""
+        for one, two in ((self, other), (other, self)):
+            if not one.absent.isdisjoint(two.required):
+                return True
+            if one.only is not None and not one.only >= two.required:
+                return True
+        torn = (self.denied & other.held) | (self.held & other.denied)
+        return any(name in self.required or name in other.required for name, _ in torn)
+
+
+@final
+class _Chosen:
+    """An unfinished case: its atoms, and choices with the options that are left."""
+
+    __slots__ = ("_demands", "atoms", "choices")
 
     def __init__(
-        self, atoms: dict[Atom, None], choices: tuple[Some, ...], pending: list[Formula]
+        self, atoms: dict[Atom, None], choices: list[tuple[Some, list[Formula]]], demands: _Demands
     ) -> None:
-        self.atoms, self.choices, self._pending = atoms, choices, pending
-        self._listed: list[tuple[Some, list[Formula]]] = []  # choices with their options left
-        self._required, self._absent = set[str](), set[str]()
-        self._held, self._denied = set[tuple[str, Formula]](), set[tuple[str, Formula]]()
-        self._only: frozenset[str] | None = None
+        self.atoms, self.choices, self._demands = atoms, choices, demands
 
-    def read(self) -> bool:
-        """Unit propagation; return False on a contradiction."""
-        changed = True
-        while changed:
-            if not self._take_all():
-                return False
-            choices, self.choices, changed = self.choices, (), False
-            spend(_OPTION * sum(len(choice.parts) for choice in choices))
-            left: list[tuple[Some, list[Formula]]] = []
-            for choice in choices:
-                options = self._left(choice)
-                if len(options) > 1:
-                    left.append((choice, options))
-                elif options:  # take it at once: it mostly settles a choice that comes next
-                    self._pending, changed = options, True
-                    if not self._take_all():
+    def take(self, formula: Formula) -> bool:
+        """Add a formula, and single options that are left; return False on a contradiction."""
+        pending = [formula]
+        while pending:
+            fresh = dict[Atom, None]()
+            choices = [choice for choice, _ in self.choices]
+            for part in pending:  # grows while it is read
+                match part:
+                    case Every(parts):
+                        pending += parts
+                    case Some():
+                        choices.append(part)
+                    case Leaf(atom):
+                        fresh[atom] = None
+                    case _ if part is FALSE:
                         return False
-                elif not self._holds(choice):
-                    return False
-            self.choices = (*[choice for choice, _ in left], *self.choices)
-            self._listed = left
-        return True
-
-    def _take_all(self) -> bool:
-        while self._pending:
-            if not self._take(self._pending.pop()):
+                    case _:
+                        pass
+            self.atoms |= fresh
+            self._demands = self._demands.joined(_demands_of(fresh))
+            if self._demands.contradicts(self._demands):
                 return False
+            spend(_OPTION * sum(len(choice.parts) for choice in choices))
+            left = [(choice, self._left(choice)) for choice in choices if not self._holds(choice)]
+            if any(not options for _, options in left):
+                return False
+            pending = [options[0] for _, options in left if len(options) == 1]
+            self.choices = [(choice, options) for choice, options in left if len(options) > 1]
         return True
 
-    def options(self) -> "list[_ChoicesOpen]":
+    def options(self) -> "list[tuple[_Chosen, Formula]]":
         """The case with each option of the smallest choice, the plainest one last."""
-        choice, found = min(self._listed, key=lambda listed: len(listed[1]))
-        rest = tuple([other for other in self.choices if other is not choice])
-        options = sorted(found, key=self._weight, reverse=True)
-        return [self._with(option, rest) for option in options]
-
-    def _with(self, option: Formula, rest: tuple[Some, ...]) -> "_ChoicesOpen":
-        made = _ChoicesOpen(dict(self.atoms), rest, [option])
-        made._required, made._absent = self._required.copy(), self._absent.copy()
-        made._held, made._denied, made._only = self._held.copy(), self._denied.copy(), self._only
-        return made
-
-    def _weight(self, option: Formula) -> int:
-        required = _demands(option)[0]
-        return 2 * len(required - self._required) + _weight(option)
-
-    def _take(self, formula: Formula) -> bool:
-        match formula:
-            case Every(parts):
-                self._pending.extend(reversed(parts))
-            case Some():
-                self.choices = (*self.choices, formula)
-            case Leaf(atom):
-                self.atoms[atom] = None
-                self._add(formula)
-                return self._may_hold(formula)
-            case _:
-                return formula is not FALSE
-        return True
-
-    def _add(self, atom: Formula) -> None:
-        required, absent, held, denied, only = _demands(atom)
-        self._required |= required
-        self._absent |= absent
-        self._held |= held
-        self._denied |= denied
-        if only is not None:
-            self._only = only if self._only is None else self._only & only
-
-    def _left(self, choice: Some) -> list[Formula]:
-        if self._holds(choice):
-            return []
-        return [option for option in choice.parts if self._may_hold(option)]
+        choice, options = min(self.choices, key=lambda listed: len(listed[1]))
+        rest = [other for other in self.choices if other[0] is not choice]
+        return [
+            (_Chosen(dict(self.atoms), rest, self._demands), option)
+            for option in sorted(options, key=self._weight, reverse=True)
+        ]
 
     def _holds(self, choice: Some) -> bool:
-        return not self.atoms.keys().isdisjoint(_single(choice))
+        return any(type(one) is Leaf and one.atom in self.atoms for one in choice.parts)
 
-    def _may_hold(self, option: Formula) -> bool:
-        required, absent, held, denied, only = _demands(option)
-        if not (self._absent.isdisjoint(required) and self._required.isdisjoint(absent)):
-            return False
-        if self._only is not None and not self._only >= required:
-            return False
-        if only is not None and not only >= self._required:
-            return False
-        if self._denied.isdisjoint(held) and self._held.isdisjoint(denied):
-            return True
-        torn = (self._denied & held) | (self._held & denied)
-        return all(name not in self._required and name not in required for name, _ in torn)
+    def _left(self, choice: Some) -> list[Formula]:
+        demands = self._demands
+        return [one for one in choice.parts if not demands.contradicts(_demands_in(one))]
 
-
-def _single(choice: Some) -> tuple[Atom, ...]:
-    found = _singles.get(choice)
-    if found is None:
-        if len(_singles) >= _REMEMBERED:
-            _singles.clear()
-        found = tuple(option.atom for option in choice.parts if isinstance(option, Leaf))
-        _singles[choice] = found
-    return found
+    def _weight(self, option: Formula) -> int:
+        parts = option.parts if isinstance(option, Every) else (option,)
+        found = 2 * len(_demands_in(option).required - self._demands.required)
+        for part in parts:
+            atom = part.atom if isinstance(part, Leaf) else None
+            if isinstance(atom, (Found, Unlike)):
+                found += 10
+            elif not isinstance(atom, (Named, Required)):
+                found += 2
+        return found
 
 
-def _demands(option: Formula) -> "_Demands":
-    """Names that an option requires and forbids, and values that it asserts and denies."""
-    found = _demanded.get(option)
-    if found is None:
-        found = _read_demands(option.parts if isinstance(option, Every) else (option,))
-        if len(_demanded) >= _REMEMBERED:
-            _demanded.clear()
-            _shared.clear()
-        found = _demanded[option] = _shared.setdefault(found, found)
-    return found
+@lru_cache(maxsize=1 << 14)
+def _demands_in(option: Formula) -> _Demands:
+    parts = option.parts if isinstance(option, Every) else (option,)
+    return _demands_of(part.atom for part in parts if isinstance(part, Leaf))
 
 
-def _read_demands(parts: Iterable[Formula]) -> "_Demands":
+def _demands_of(atoms: Iterable[Atom]) -> _Demands:
     required, absent = set[str](), set[str]()
     held, denied = set[tuple[str, Formula]](), set[tuple[str, Formula]]()
     only: frozenset[str] | None = None
-    for part in parts:
-        match part:
-            case Leaf(Required(name)):
+    for atom in atoms:
+        match atom:
+            case Required(name):
                 required.add(name)
-            case Leaf(Named(name, value)) if value is FALSE:
+            case Named(name, value) if value is FALSE:
                 absent.add(name)
-            case Leaf(Named(name, value)):
+            case Named(name, value):
                 for one in value.parts if isinstance(value, Every) else (value,):
                     if one.denies is None:
                         held.add((name, one))
                     else:
                         denied.add((name, one.denies))
-            case Leaf(Matching(Beside(names, ()), value)) if value is FALSE:
+            case Matching(Beside(names, ()), value) if value is FALSE:
                 only = names if only is None else only & names
             case _:
                 pass
-    return frozenset(required), frozenset(absent), frozenset(held), frozenset(denied), only
-
-
-def _weight(option: Formula) -> int:
-    parts = option.parts if isinstance(option, Every) else (option,)
-    found = 0
-    for part in parts:
-        atom = part.atom if isinstance(part, Leaf) else None
-        if isinstance(atom, (Found, Unlike)):
-            found += 10
-        elif not isinstance(atom, (Named, Required)):
-            found += 2
-    return found
+    return _Demands(
+        frozenset(required), frozenset(absent), frozenset(held), frozenset(denied), only
+    )

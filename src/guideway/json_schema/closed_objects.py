@@ -15,13 +15,14 @@ anchor in such a place leaves the whole schema open, with a warning.
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 from itertools import chain
 from typing import Any, Final, TypeAlias, TypeGuard, cast, final
 
 from guideway.errors import GuidewayError, warn
 from guideway.json_schema.resources import LATEST, find_draft, schemas_in
+from guideway.json_schema.satisfiability.assertions import exclude_each_other
 from guideway.json_schema.satisfiability.parts import Targets
 from guideway.json_schema.text import read_json, write_deep, write_plain
 
@@ -160,7 +161,8 @@ class _Closing:
         """Return True if each branch can be closed by itself."""
         held = raw.keys() & {*_SPEAKING, "$ref"}
         if held == {"oneOf"}:
-            return _are_apart([*map(self._resolved, _list(raw["oneOf"]))])
+            branches = map(self._resolved, _list(raw["oneOf"]))
+            return exclude_each_other(_of_objects(branches), self._resolved)
         return held == {"anyOf"} or (held == {"allOf"} and len(_list(raw["allOf"])) == 1)
 
     def _resolved(self, raw: Any) -> Any:
@@ -234,30 +236,15 @@ def _mentioned_names(raw: Raw) -> Iterator[str]:
             yield from (name for name in _list(needed) if isinstance(name, str))
 
 
-def _are_apart(branches: list[Any]) -> bool:
-    """Return True if no value satisfies two branches: by `type` or a required constant."""
-    if not all(map(_is_raw, branches)):
-        return False
-    types: list[Any] = [branch.get("type") for branch in branches]
-    plain = all(isinstance(one, str) and one not in ("integer", "number") for one in types)
-    if plain and len(set(types)) == len(types):
-        return True
-    return any(
-        all(name in _list(branch.get("required")) for branch in branches)
-        and _differ([_words(branch, name) for branch in branches])
-        for name in _list(branches[0].get("required") if branches else None)
-    )
-
-
-def _words(branch: Raw, name: str) -> list[str]:
-    """Strings that a member may be; none if it may be anything else."""
-    member = _map(_map(branch.get("properties")).get(name))
-    words = [member["const"]] if "const" in member else _list(member.get("enum"))
-    return words if all(isinstance(word, str) for word in words) else []
-
-
-def _differ(each: list[list[str]]) -> bool:
-    return all(each) and len({word for words in each for word in words}) == sum(map(len, each))
+def _of_objects(branches: Iterable[Any]) -> list[Any]:
+    """The branches that objects may satisfy, for objects alone."""
+    found = [branch if _is_raw(branch) else {} for branch in branches if branch is not False]
+    types = [one.get("type", "object") for one in found]
+    return [
+        {**one, "type": "object"}
+        for one, kinds in zip(found, types, strict=True)
+        if kinds == "object" or "object" in _list(kinds)
+    ]
 
 
 def _is_raw(value: Any) -> TypeGuard[Raw]:

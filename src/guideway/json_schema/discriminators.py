@@ -449,36 +449,20 @@ _Options: TypeAlias = "dict[tuple[Formula, _Seen], None]"
 _ALWAYS: _Options = {(TRUE, _NOTHING): None}
 
 
-def unevaluated_members(reader: Reader, schema: Schema) -> Formula:
-    """Formula of `unevaluatedProperties`."""
-    if schema.objects.unevaluated is None:
+def unevaluated(reader: Reader, schema: Schema, kind: Kind) -> Formula:
+    """Formula of `unevaluatedProperties` for objects, of `unevaluatedItems` for arrays."""
+    held = schema.objects.unevaluated if kind == "object" else schema.arrays.unevaluated
+    if held is None:
         return TRUE
-    value = reader.said(schema.objects.unevaluated)
-    options = _Finder(reader, "object", schema).around(schema, 0, outermost=True)
-    return any_of(
-        *(
-            condition
-            if seen.all
-            else all_of(condition, matching(Beside(seen.names, tuple(seen.patterns)), value))
-            for condition, seen in options
-        )
-    )
-
-
-def unevaluated_items(reader: Reader, schema: Schema) -> Formula:
-    """Formula of `unevaluatedItems`."""
-    if schema.arrays.unevaluated is None:
-        return TRUE
-    value = reader.said(schema.arrays.unevaluated)
-    options = _Finder(reader, "array", schema).around(schema, 0, outermost=True)
-    return any_of(
-        *(
-            condition
-            if seen.all
-            else all_of(condition, items(seen.count, any_of(value, *seen.holding)))
-            for condition, seen in options
-        )
-    )
+    value, parts = reader.said(held), list[Formula]()
+    for condition, seen in _Finder(reader, kind, schema).around(schema, 0, outermost=True):
+        rest = TRUE
+        if not seen.all and kind == "object":
+            rest = matching(Beside(seen.names, tuple(seen.patterns)), value)
+        elif not seen.all:
+            rest = items(seen.count, any_of(value, *seen.holding))
+        parts.append(all_of(condition, rest))
+    return any_of(*parts)
 
 
 @final

@@ -16,8 +16,7 @@ from guideway.json_schema.discriminators import (
     exactly_one,
     like,
     merged,
-    unevaluated_items,
-    unevaluated_members,
+    unevaluated,
 )
 from guideway.json_schema.formulas import (
     FALSE,
@@ -186,9 +185,8 @@ class Meaning:
         if kind == "object":
             for name, part in schema.objects.dependents:
                 parts.append(any_of(Required(name).opposite(), self._read[(part, kind)]))
-            parts.append(unevaluated_members(self, schema))
-        if kind == "array":
-            parts.append(unevaluated_items(self, schema))
+        if kind in ("object", "array"):
+            parts.append(unevaluated(self, schema, kind))
         return merged(all_of(*parts))
 
     def _exactly_one(self, group: tuple[Address, ...], kind: Kind) -> Formula:

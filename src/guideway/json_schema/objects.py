@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Final, Protocol, TypeAlias, TypeVar, cast, final
+from typing import Final, Protocol, TypeAlias, cast, final
 from weakref import WeakKeyDictionary
 
 from guideway.json_schema.discriminators import Unlike
@@ -48,31 +48,6 @@ from guideway.language.nodes import Alt, Call, Concat, Expr, Least, Look, Rule
 from guideway.language.regular import SOMETHING, derivative, soon_endless, surely_open
 from guideway.language.values import by_value
 
-Key = TypeVar("Key")
-Made = TypeVar("Made")
-
-
-@final
-class Recalled(dict[Key, Made]):
-    """A dictionary that is read with `get`, filled with `keep`, and cleared when it is full.
-
-    >>> table = Recalled[int, str](most=1)
-    >>> table.keep(3, "a"), table.keep(4, "b"), table.get(3), table.get(4)
-    ('a', 'b', None, 'b')
-    """
-
-    __slots__ = ("_most",)
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-
-    def keep(self, key: Key, made: Made) -> Made:
-        """Keep what was made for a key, and give it back."""
-        if len(self) >= self._most:
-            self.clear()
-        self[key] = made
-        return made
-
 
 def room(place: int, brackets: str, spelled: Callable[[str], bool]) -> int | None:
     """How many members or items may still come: None for any number, -1 if a bracket is missing.
@@ -112,7 +87,6 @@ def writes(least: Least) -> Callable[[str], bool]:
 
 Extras: TypeAlias = "frozenset[str | None]"
 UNKNOWN = None
-_NONE: Extras = frozenset()
 _REMEMBERED = 4096
 
 
@@ -135,7 +109,7 @@ class Member:
     key: int
 
 
-START = Rest(-1, _NONE, TRUE)  # of independent members
+START = Rest(-1, frozenset(), TRUE)  # of independent members
 
 
 def read_key(captured: bytes) -> str:
@@ -233,15 +207,17 @@ class ObjectTemplate:
 
     def __init__(self, reading: Reading) -> None:
         self.reading, self._classes = reading, len(reading.names)
-        self._unfolded = Recalled[Rest | Member, Expr](_REMEMBERED)
+        self._unfolded: dict[Rest | Member, Expr] = {}
 
     def unfold(self, argument: Hashable, look: Look) -> Expr:
         read = cast("Rest | Member", argument)
         found = self._unfolded.get(read)
         if found is None:
             found = self._unfold(read, look)
+            if len(self._unfolded) > _REMEMBERED:
+                self._unfolded.clear()
             if self.remembers(read):  # else it depends on `look`
-                self._unfolded.keep(read, found)
+                self._unfolded[read] = found
         return found
 
     def resume(self, argument: Hashable, captured: bytes | None) -> Expr:
