@@ -9,7 +9,6 @@ import pytest
 import guideway as gw
 from guideway.automaton import lexer_dfa as dfa
 from guideway.automaton import regex_records as records
-from guideway.automaton import states
 from guideway.automaton.pushdown_automaton import PushdownAutomaton
 from guideway.automaton.states import States
 from guideway.automaton.token_tries import unpack
@@ -39,8 +38,7 @@ def test_a_state_of_the_other_kind_of_vocabulary_is_refused() -> None:
     ({"uniqueItems": True, "items": {"type": "array", "uniqueItems": True}}, "[[1,2],[1,2,3]]"),
     ({"type": "array", "uniqueItems": True, "items": {"$ref": "#"}}, "[[[],[[]]],[[]],[]]"),
 ])  # fmt: skip
-def test_captures_within_captures_are_read_exactly(schema, text, monkeypatch) -> None:
-    monkeypatch.setattr(states, "_DOUBTS", 1)
+def test_captures_within_captures_are_read_exactly(schema, text) -> None:
     source = gw.JsonSchema(schema, whitespace="compact", spelling="plain")
     expr = lower_source(source)
     machine = Derivatives(expr)

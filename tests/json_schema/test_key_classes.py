@@ -7,7 +7,6 @@ from itertools import combinations, product
 import pytest
 
 import guideway as gw
-from guideway.json_schema import key_classes as json_keysets
 from guideway.json_schema.formulas import FALSE, Atom, Matching
 from guideway.json_schema.key_classes import (
     Keysets,
@@ -28,9 +27,7 @@ KEYS = ("", "a", "ab", "b", "cab", "cb", "cc", "d", "ba", "\u00e9")
 GROUPS = [group for size in (1, 2, 3) for group in combinations(PATTERNS, size)]
 
 
-@pytest.mark.parametrize("most", [1, 1 << 14])
-def test_every_key_is_in_the_class_of_the_languages_it_is_in(monkeypatch, most: int) -> None:
-    monkeypatch.setattr(json_keysets, "_REMEMBERED", most)
+def test_every_key_is_in_the_class_of_the_languages_it_is_in() -> None:
     spelling = Spelling(plain=False)
     for first, second in combinations(GROUPS, 2):
         languages = {

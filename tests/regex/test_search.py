@@ -11,7 +11,7 @@ from guideway.errors import GuidewayError
 from guideway.language.regular import contains
 from guideway.regex.lowering import lower_search
 from guideway.regex.parser import parse_regex
-from guideway.regex.search import finds, samples, words_of_pattern
+from guideway.regex.search import finds, samples
 
 TEXTS = ["".join(chars) for length in range(5) for chars in product("aB0 ", repeat=length)]
 LEAVES = [
@@ -73,27 +73,3 @@ def test_what_is_long_or_not_supported_is_not_told() -> None:
     assert list(samples((r"[^ -~]",))) == list(samples(("a{999}",))) == []
     assert list(samples(("^a$", "b"))) == []
     assert list(samples(("^[ab]*$", "aa", "bb"), 5, 5)) == ["aaabb"]
-
-
-# Patterns with few words: those, and no others, are what `re` finds them in.
-
-SHORT = ["".join(word) for size in range(5) for word in product("abX", repeat=size)]
-PARTS = ["a", "b", "ab", "[ab]", "[a-b]", "X?", "a{0,2}", "(b|aX)", "(?:a|b){2}", "", "(?:)", "[]"]
-
-
-def words(pattern: str) -> frozenset[str] | None:
-    return words_of_pattern(parse_regex(pattern, "ecma"))
-
-
-def test_words_are_what_re_finds_a_pattern_in() -> None:
-    dice, told = random.Random(4), 0
-    for _ in range(400):
-        body = "".join(dice.choices(PARTS, k=dice.randint(0, 3)))
-        pattern = f"^{body}$" if dice.random() < 0.8 else f"^({body}|{dice.choice(PARTS)})$"
-        found = words(pattern)
-        if found is not None:
-            told += 1
-            looked = re.compile(pattern.replace("[]", "(?!)").replace("$", r"\Z"))
-            assert {word for word in found if len(word) < 5} == set(filter(looked.search, SHORT))
-            assert all(map(looked.search, found))
-    assert told > 350

@@ -27,12 +27,12 @@ from guideway.json_schema.spelling import Spelling
 from guideway.language import regular
 from guideway.language.expr import ANYTHING, alt, both, complement
 from guideway.language.fuel import paying, spend
-from guideway.language.nodes import And, Expr, Not, Rule
-from guideway.language.regular import contains, parts_of
+from guideway.language.nodes import Expr
+from guideway.language.regular import contains
 from guideway.language.utf8 import TEXT
 from guideway.language.values import by_identity, by_value
 from guideway.regex.lowering import lower_search
-from guideway.regex.search import parsed, words_of_pattern
+from guideway.regex.search import parsed
 from guideway.regex.tree import Pattern
 
 _found: "WeakKeyDictionary[Expr, Pattern]" = WeakKeyDictionary()
@@ -83,13 +83,7 @@ def plain_strings(strings: Expr) -> Expr | None:
     return _all_or_none(map(_plain, _parts.get(strings, (strings,))))
 
 
-def words_with(strings: Expr) -> frozenset[str] | None:
-    """The strings, if they are those with one of some patterns, and plainly few."""
-    patterns = [_found.get(part) for part in _parts.get(strings, (strings,))]
-    told = [words for one in patterns if one and (words := words_of_pattern(one)) is not None]
-    return frozenset[str]().union(*told) if len(told) == len(patterns) else None
-
-
+@lru_cache(maxsize=1 << 14)
 def has_string(strings: Expr, text: str, spelling: Spelling) -> bool:
     """Whether a string is among some.
 
@@ -98,16 +92,14 @@ def has_string(strings: Expr, text: str, spelling: Spelling) -> bool:
     >>> has_string(strings_with(parse_regex("^x-", "ecma"), spelling), "x-a", spelling)
     True
     """
-    return any(_has_string(part, text, spelling) for part in _parts.get(strings, (strings,)))
+    listed = ((part, _plain(part)) for part in _parts.get(strings, (strings,)))
+    return any(
+        contains(part, spelling.write(text)) if plain is None else contains(plain, text.encode())
+        for part, plain in listed
+    )
 
 
-def _has_string(strings: Expr, text: str, spelling: Spelling) -> bool:
-    plain = _plain(strings)
-    if plain is None:
-        return contains(strings, spelling.write(text))
-    return contains(plain, text.encode())
-
-
+@lru_cache(maxsize=1 << 17)  # pairs of 255 patterns that exclude each other
 def surely_apart(first: Expr, second: Expr) -> bool:
     """Whether short searches show that no string is among both."""
     others = _parts.get(second, (second,))
@@ -118,17 +110,12 @@ def _apart(first: Expr, second: Expr) -> bool:
     plain, other = _plain(first), _plain(second)
     if plain is None or other is None:
         return regular.surely_apart(first, second)
-    return _surely_apart(plain, other)
+    return regular.surely_apart(plain, other)
 
 
 def surely_within(first: Expr, second: Expr) -> bool:
     """Whether all strings of the first are plainly among the second, as its patterns are."""
     return _parts.get(first, frozenset((first,))) <= _parts.get(second, frozenset((second,)))
-
-
-@lru_cache(maxsize=4096)
-def _surely_apart(first: Expr, second: Expr) -> bool:
-    return regular.surely_apart(first, second)
 
 
 def _plain(strings: Expr) -> Expr | None:
@@ -145,7 +132,6 @@ MOST_CLASSES = 1024
 _MOST_LATER = 1 << 14  # after compiling, where more classes only take longer
 _FEW = 8  # key languages whose classes are all made
 NO_RULES: Final[Mapping[Expr, bool]] = MappingProxyType({})
-_REMEMBERED = 1 << 14
 _MOST_TOLD = 16  # key languages in an intersection per class; beyond that, kernels try all classes
 
 
@@ -201,11 +187,10 @@ class Members:
 
 @final
 class Keysets:
+    """Divides keys, as texts spell them, into names and classes."""
+
     def __init__(self, spelling: Spelling) -> None:
         self._spelling = spelling
-        self._matched: dict[tuple[Expr, str], bool] = {}
-        self._disjoint: dict[tuple[Expr, Expr], bool] = {}
-        self._plain: dict[Expr, bool] = {}
 
     def names(self, atoms: Iterable[Atom]) -> list[KeyClass]:
         """Names that atoms mention: first those with values, then those only required."""
@@ -247,7 +232,9 @@ class Keysets:
 
     def is_of(self, name: str, part: KeyClass, languages: Iterable[Expr]) -> bool:
         """Return True if a key is in a class, as far as `languages` distinguish."""
-        return all(self._is_in(name, keys) == (keys in part.inside) for keys in languages)
+        return all(
+            has_string(keys, name, self._spelling) == (keys in part.inside) for keys in languages
+        )
 
     def members(
         self, case: tuple[Atom, ...], value: Callable[[Formula], Expr], *, ordered: bool
@@ -290,69 +277,34 @@ class Keysets:
         spelled = alt(*map(self.content, parts))
         return Unnamed(spelled, _all_or_none(_plain_class(part, languages) for part in parts))
 
-    def spelled_out(self, case: tuple[Atom, ...]) -> tuple[Atom, ...]:
-        """The case with patterns of few words replaced by names."""
-        languages = _languages(case)
-        words = {keys: found for keys in languages if (found := words_with(keys)) is not None}
-        return tuple(one for atom in case for one in _named(atom, words)) if words else case
-
     def content(self, part: KeyClass) -> Expr:
         """The keys of a class, or a name, between their quotes."""
         if part.name is not None:
             return self._spelling.text(part.name)
-        if any(self._is_spelled(language) for language in part.inside):
-            return part.content  # an intersection would only hide it
         return both(self._spelling.content, part.content)
 
-    def _is_spelled(self, language: Expr) -> bool:
-        found = self._plain.get(language)
-        if found is None:
-            todo, seen = [language], set[Expr]()
-            while todo:
-                part = todo.pop()
-                if part not in seen:
-                    seen.add(part)
-                    todo += parts_of(part)
-            found = not any(isinstance(part, (And, Not, Rule)) for part in seen)
-            self._plain[language] = found
-        return found
-
     def _name(self, name: str, languages: Iterable[Expr]) -> KeyClass:
-        inside = frozenset(keys for keys in languages if self._is_in(name, keys))
+        inside = frozenset(keys for keys in languages if has_string(keys, name, self._spelling))
         return KeyClass(name, ANYTHING, inside)
-
-    def _is_in(self, name: str, keys: Expr) -> bool:
-        found = self._matched.get((keys, name))
-        if found is None:
-            if len(self._matched) >= _REMEMBERED:  # written keys are unbounded
-                self._matched.clear()
-            found = self._matched[(keys, name)] = has_string(keys, name, self._spelling)
-        return found
 
     def _narrowed(self, part: _Part, language: Expr) -> _Part | None:
         """The keys of a class that are in a language, too; None if there plainly are none."""
         inside, outside = part
-        if any(self._exclude(language, other) for other in inside):
+        if any(surely_apart(language, other) for other in inside):
             return None
         # Languages that exclude this one are implied: for 255 keys, each matched by one pattern,
         # their complements cost 8 s until the first value instead of .8.
-        met = tuple(other for other in outside if not self._exclude(language, other))
+        met = tuple(other for other in outside if not surely_apart(language, other))
         return (*inside, language), met
 
     def _outside(self, part: _Part, language: Expr) -> _Part | None:
         """The keys of a class that are not in a language; None if there plainly are none."""
         inside, outside = part
-        if any(self._exclude(language, other) for other in inside):
+        if any(surely_apart(language, other) for other in inside):
             return part
         if any(surely_within(other, language) for other in inside):
             return None
         return inside, (*outside, language)
-
-    def _exclude(self, first: Expr, second: Expr) -> bool:
-        found = self._disjoint.get((first, second))
-        if found is None:
-            found = self._disjoint[(first, second)] = surely_apart(first, second)
-        return found
 
 
 def said_of(atoms: Iterable[Atom], key: KeyClass) -> Formula:
@@ -390,18 +342,6 @@ def _by_name(case: tuple[Atom, ...]) -> "defaultdict[str | None, list[Atom]]":
     found: defaultdict[str | None, list[Atom]] = defaultdict(lambda: everywhere)
     found.update((name, [*atoms, *everywhere]) for name, atoms in named.items())
     return found
-
-
-def _named(atom: Atom, words: dict[Expr, frozenset[str]]) -> list[Atom]:
-    """Replace patterns of few words by these names."""
-    if not isinstance(atom, Matching):
-        return [atom]
-    keys = atom.keys
-    if isinstance(keys, Beside):
-        names = keys.names.union(*(words.get(one, ()) for one in keys.patterns))
-        patterns = tuple(one for one in keys.patterns if one not in words)
-        return [Matching(Beside(names, patterns), atom.value)]
-    return [Named(word, atom.value) for word in sorted(words[keys])] if keys in words else [atom]
 
 
 def _plain_class(part: KeyClass, languages: list[Expr]) -> Expr | None:

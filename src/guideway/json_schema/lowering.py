@@ -523,8 +523,6 @@ class Lowering:
         return json_array(item, prefix_length(case), low, high, self._style)
 
     def _object(self, case: Case) -> Expr:
-        if not self._style.ordered:
-            case = self.keysets.spelled_out(case)
         members = self.keysets.members(case, self.value, ordered=self._style.ordered)
         if members is None:
             return self._general("object", all_of(*map(leaf, case)))

@@ -31,7 +31,6 @@ from guideway.json_schema.objects import (
     asks,
     bounded,
     holds_at_end,
-    read_key,
     read_member,
     writes,
 )
@@ -335,20 +334,40 @@ class Dependent:
             return [(key, said(case, key)) for key in way.keys]
         word, afford = self._word(answers, looked), answers.portion()
 
-        def another(key: int, extras: Extras) -> "Extras | None":
-            text = answers(concat(QUOTE, self.texts.unused(key, extras), QUOTE))
+        def lives(key: int, value: Formula) -> bool | None:
+            return word(key, value, frozenset()) is not None if afford(_LOOK) else None
+
+        members, spellable = Needed(), answers.spellable
+        ways = self._ways(free, lives, answers, spellable, looked)
+        return members if can_end(ways, rest.said, rest.extras, members) else None
+
+    def _ways(
+        self,
+        free: list[int],
+        lives: Callable[[int, Formula], bool | None],
+        word: Least,
+        spellable: int,
+        looked: set[str],
+    ) -> Ways:
+        """Access to members of free names and of all classes; adds keys of classes to `looked`."""
+
+        def another(key: int, extras: Extras) -> Extras | None:
+            if self.texts.endless(key, spellable):
+                return extras
+            text = word(concat(QUOTE, self.texts.unused(key, extras), QUOTE))
             if text is None:
                 return None
             looked.add(name := key_of(text))
             return extras | {name}
 
-        def lives(key: int, value: Formula) -> bool | None:
-            return word(key, value, _NONE) is not None if afford(_LOOK) else None
-
-        names, members = {str(self.keys[key].name): key for key in free}, Needed()
-        words = self._estimate(rest.place, answers).words
-        ways = Ways(words, said, names, lives, another, completions.keep)
-        return members if can_end(ways, rest.said, rest.extras, members) else None
+        return Ways(
+            self._words(free),
+            said_by_cases(self.keys),
+            {self.names[key]: key for key in free},
+            lives,
+            another,
+            self._completions[spellable].keep,
+        )
 
     def _words(self, free: list[int]) -> Words:
         """Access for the search where some names are free, the shortest keys first.
@@ -449,23 +468,10 @@ class Dependent:
     def _find_end(
         self, said: Formula, free: list[int], look: Look, extras: Extras, looked: set[str]
     ) -> bool | None:
-        def another(key: int, extras: Extras) -> "Extras | None":
-            if self.texts.endless(key, look.spellable):
-                return extras
-            word = look.word(concat(QUOTE, self.texts.unused(key, extras), QUOTE))
-            if word is None:
-                return None
-            looked.add(name := read_key(word[1:]))
-            return extras | {name}
+        def lives(key: int, value: Formula) -> bool | None:
+            return self._lives(key, value, look)
 
-        ways = Ways(
-            self._words(free),
-            said_by_cases(self.keys),
-            {self.names[key]: key for key in free},
-            lambda key, value: self._lives(key, value, look),
-            another,
-            self._completions[look.spellable].keep,
-        )
+        ways = self._ways(free, lives, look.word, look.spellable, looked)
         return can_end(ways, said, extras, Needed())
 
     def _free(self, place: int) -> int:

@@ -85,7 +85,7 @@ def writes(least: Least) -> Callable[[str], bool]:
     return lambda mark: least(literal(mark)) is not None
 
 
-Extras: TypeAlias = "frozenset[str | None]"
+Extras: TypeAlias = frozenset[str | None]
 UNKNOWN = None
 _REMEMBERED = 4096
 

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
@@ -13,10 +12,9 @@ from guideway.language.fuel import attempt, spend, while_there_is_room
 from guideway.language.nodes import Expr
 from guideway.language.regular import arcs, contains
 from guideway.language.shortest_string import Least
-from guideway.regex.finite import finite_texts
 from guideway.regex.lowering import lower_search
 from guideway.regex.parser import parse_regex
-from guideway.regex.tree import Anchor, Node, Pattern, Sequence
+from guideway.regex.tree import Pattern
 
 _PRINTABLE: Final = range(0x20, 0x7F)
 _PRINTABLE_BYTE: Final = byte_set(_PRINTABLE)
@@ -90,29 +88,3 @@ def _sample(patterns: tuple[str, ...], low: int, high: int) -> str | None:
     with suppress(UnsupportedError), while_there_is_room:
         attempt(search, _WORK)
     return found[0] if found else None
-
-
-_MOST: Final = 32  # words
-
-
-def words_of_pattern(pattern: Pattern) -> frozenset[str] | None:
-    r"""Texts in which an ECMA pattern is found, if they are few printable ASCII texts, else None.
-
-    >>> from guideway.regex.parser import parse_regex
-    >>> sorted(words_of_pattern(parse_regex(r"^a(b|[cd])$", "ecma")) or ())
-    ['ab', 'ac', 'ad']
-    """
-    body = pattern.body
-    if not isinstance(body, Sequence) or len(body.items) < 2:
-        return None
-    first, *middle, last = body.items
-    if not (_is_anchor(first, "text start") and _is_anchor(last, "text end")):
-        return None
-    words = finite_texts(replace(body, items=tuple(middle)), _MOST)
-    if words is None or not all(ord(char) in _PRINTABLE for word in words for char in word):
-        return None
-    return frozenset(words)
-
-
-def _is_anchor(node: Node, kind: str) -> bool:
-    return isinstance(node, Anchor) and node.kind == kind
