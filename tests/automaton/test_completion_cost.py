@@ -361,4 +361,4 @@ def test_of_counted_characters_no_less_is_said_than_suffices(keywords: Any, most
         assert far is None or needed <= far
         assert least is None or needed <= least
         told += least is not None
-    assert told > len(met) / 8  # not within a character while some are needed
+    assert told > len(met) / 8 or "minLength" in keywords

@@ -281,8 +281,6 @@ def run_of(expr: Expr) -> tuple[bytes, Expr]:
 
 
 _SPANS_MET: Final = 256  # lexical states in a search for the nearest end
-_COUNTED: Final = 64  # needed characters
-_AT_ONCE: Final = 16  # parallel states after them
 _SPANS_LONGEST: Final = len("\\ud83d\\ude00")  # bytes of a character
 _NEAR: Final = 256  # successors of a state with too many that count as such, too
 _BEHIND: Final = 1 << 12  # successors of a state; an e-mail address has 2,013: 25 ms, once
@@ -317,66 +315,20 @@ class Spans:
         return None
 
     def least_bounded(self, dfa: LexerDfa, bounded: list[int]) -> int | None:
-        """Upper bound on the shortest rest of a BOUNDED node; None if not known."""
-        _, state, needed, allowed, between, within = bounded
-        if needed:
-            return None if within else self._padded(dfa, state, needed, allowed, between)
-        bytes_ = self.least(dfa, state)
+        """Upper bound on the shortest rest of a BOUNDED node; None if characters are needed."""
+        _, state, needed, allowed, *_ = bounded
+        bytes_ = None if needed else self.least(dfa, state)
         if bytes_ is None or allowed < 0 or bytes_ <= allowed + len('"'):
             return bytes_
         return _SPANS_LONGEST * (allowed + 1)  # includes a started character and the closing byte
 
-    def _padded(
-        self, dfa: LexerDfa, state: int, needed: int, allowed: int, between: int
-    ) -> int | None:
-        """The same between two characters: the needed characters of one byte first."""
-        states, single = {state}, np.flatnonzero(dfa.rows[between] == between)
-        for _ in range(min(needed, _COUNTED + 1)):
-            if len(states) > _AT_ONCE or not all(dfa.expand(s, briefly=True) for s in states):
-                return None
-            after = [np.unique(dfa.rows[one][single]).tolist() for one in states]
-            states = {target for targets in after for target in targets} - {DEAD_END}
-        found = [more for one in states if (more := self.least(dfa, one)) is not None]
-        fits = found and needed <= _COUNTED and (allowed < 0 or needed + min(found) <= allowed + 1)
-        return needed + min(found) if fits else None
-
     def farthest_bounded(self, dfa: LexerDfa, bounded: list[int]) -> int | None:
         """Upper bound on `least_bounded` of all successors of a BOUNDED node; None if not known."""
-        _, state, needed, allowed, between, within = bounded
-        found = self.farthest(dfa, state)
-        if found is None or (needed and within) or not dfa.expand(between, briefly=True):
-            return None
-        if allowed >= 0:  # may be less than `found`
-            found = max(found, _SPANS_LONGEST * (found - len('"')))
-        states = {state}
-        for read in range(needed):
-            more = allowed if allowed < 0 else allowed - read
-            rests = [self._padded(dfa, s, needed - read, more, between) for s in states]
-            known = [rest for rest in rests if rest is not None]
-            if len(known) < len(rests):
-                return None
-            found = max(found, _SPANS_LONGEST + max(known, default=0))
-            after = self._behind_one(dfa, states, between)
-            if after is None or len(after) > _AT_ONCE:
-                return None
-            states = after
-        return found
-
-    def _behind_one(self, dfa: LexerDfa, states: set[int], between: int) -> set[int] | None:
-        met = [(state, between) for state in states]
-        known, found = {*met}, set[int]()
-        for state, inside in met:  # which grows
-            expanded = dfa.expand(state, briefly=True) and dfa.expand(inside, briefly=True)
-            if not expanded or len(met) > _SPANS_MET:
-                return None
-            pairs = zip(dfa.rows[state].tolist(), dfa.rows[inside].tolist(), strict=True)
-            for pair in {*pairs} - known:
-                known.add(pair)
-                if pair[1] == between and pair[0] != DEAD_END:
-                    found.add(pair[0])
-                elif DEAD_END not in pair:
-                    met.append(pair)
-        return found
+        _, state, needed, allowed, *_ = bounded
+        found = None if needed else self.farthest(dfa, state)
+        if found is None or allowed < 0:
+            return found
+        return max(found, _SPANS_LONGEST * (found - len('"')))  # may be less than `found`
 
     def _learn(self, state: int, end: int, before: dict[int, int]) -> int:
         length = self._least.setdefault(end, 0)

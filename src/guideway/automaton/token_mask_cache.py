@@ -31,6 +31,7 @@ from guideway.automaton.token_tries import (
     untouched,
     words,
 )
+from guideway.errors import LimitError
 from guideway.vocabulary.vocabulary import Vocabulary
 
 MOST_BYTES: Final = 64 << 20
@@ -139,8 +140,8 @@ class TokenMaskCache:
         self._loops = untouched(MOST_STATES, np.uint8)
         self.exit_tries = untouched(_ALL_TRIES, dtype(ExitTrie))
         self.listed = untouched(_ALL_LISTED, np.int32)
-        self._used_state_masks = self._used_tries = 1
-        self._used_rows = self._used_listed = self._used_counted = self._noted = 0
+        self._used = dict.fromkeys(("base", "listed", "counted_exits", "keys"), 0)
+        self._used |= {"state_masks": 1, "exit_tries": 1}
         self._states: dict[int, tuple[int, int]] = {}  # trie node and state of each mask
         self._found = untouched(max(_TOKENS, vocabulary.width), np.int32)
         self._left = untouched(_MOST_EXITS, np.int32)
@@ -157,21 +158,13 @@ class TokenMaskCache:
 
     @property
     def nbytes(self) -> int:
-        own = 4 * (self._used_rows * self.words + self._used_listed)
+        own = 4 * (self._used["base"] * self.words + self._used["listed"])
         return own + self.token_tries.nbytes
 
     @property
     def crowded(self) -> bool:
         """Return True if a quarter of the room of some table is used."""
-        used = (
-            (self._used_state_masks, self.state_masks),
-            (self._used_rows, self.base),
-            (self._used_listed, self.listed),
-            (self._used_tries, self.exit_tries),
-            (self._used_counted, self.counted_exits),
-            (2 * self._noted, self.keys),
-        )
-        full = any(4 * count > len(table) for count, table in used)
+        full = any(4 * used > len(getattr(self, table)) for table, used in self._used.items())
         return full or self.token_tries.crowded
 
     def staying(self, state: int) -> Row | None:
@@ -229,11 +222,12 @@ class TokenMaskCache:
         elif code == at.NEED_COUNT_MASK:
             self.make_counted(wanted)
         else:
-            root = self._planted(arena.exits(wanted))
-            arena.set_root(wanted, self._refusal() if root is None else root)
+            arena.set_root(wanted, self._planted(arena.exits(wanted)))
 
     def make(self, state: int, leads: "NDArray[np.uint64]", below: int = 0) -> None:
         """Make the state mask of a state below a trie node, with exits for `leads`."""
+        from guideway.automaton.kernels.entry import remember_state_mask
+
         with self._lock:
             if below == 0 and self.state_mask_at[state]:
                 return
@@ -241,27 +235,23 @@ class TokenMaskCache:
             if below == 0:
                 self.state_mask_at[state] = made
             else:
-                self._note(below, state, made)
+                self._room("keys", 4)  # at least half of them stay free
+                remember_state_mask(self._context, below, state, made)
 
     def make_exits(self, state_mask: int, leads: "NDArray[np.uint64]") -> None:
         """Make the trie of those exits of a state mask that begin with one of these bytes."""
         with self._lock:
-            if state_mask in self._states:  # else another thread has asked, and there was no room
-                _, left = self._taken(*self._states[state_mask], leads)
-                if not self._add_exits(state_mask, leads, left):
-                    self._forsake(state_mask)
+            _, left = self._taken(*self._states[state_mask], leads)
+            self._add_exits(state_mask, leads, left)
 
-    def _add_exits(self, state_mask: int, leads: "NDArray[np.uint64]", left: int) -> bool:
-        """Add the trie of the exits in `_left`; return False if there is no room."""
-        number, root = self._used_tries, None
-        if left <= len(self._left) and number < len(self.exit_tries):
-            root = self._planted(self._left[:left])
-        if root is None:
-            return False
-        mask, self._used_tries = self.state_masks[state_mask], number + 1
+    def _add_exits(self, state_mask: int, leads: "NDArray[np.uint64]", left: int) -> None:
+        """Add the trie of the exits in `_left`."""
+        if left > len(self._left):
+            raise self._full()
+        root, number = self._planted(self._left[:left]), self._room("exit_tries")
+        mask = self.state_masks[state_mask]
         self.exit_tries[number] = leads, root, mask["exits"]
         mask["exits"] = number
-        return True
 
     def make_counted(self, state: int) -> None:
         """Make the state mask of a state between counted items: a row for each number of items."""
@@ -274,48 +264,40 @@ class TokenMaskCache:
             items = np.full(len(self.token_at) - 1, -1, np.int32)
             found = self._left
             count = self._served(lambda c: count_rows(c, state, items, found))
+            if count * 2 > len(found):
+                raise self._full()
+            roots = self._counted_roots(found[: count * 2].reshape(-1, 2).copy())
             most = int(items.max(initial=0))
-            made = 0
-            if count * 2 <= len(found) and self._has_room(most + 1, 0):
-                left = found[: count * 2].reshape(-1, 2).copy()
-                if (roots := self._counted_roots(left)) is not None:
-                    first = self._used_rows
-                    self._used_rows += most + 1
-                    stack_rows(self._context, items, first, most)
-                    made = self._hang([first, most, 0, *roots])
-            self.count_at[state] = made or self._refusal()
+            first = self._room("base", most + 1)
+            stack_rows(self._context, items, first, most)
+            self.count_at[state] = self._hang([first, most, 0, *roots])
 
-    def _counted_roots(self, left: "NDArray[np.int32]") -> list[int] | None:
+    def _counted_roots(self, left: "NDArray[np.int32]") -> list[int]:
         """Root for exits of any count, and the range of `counted_exits` with one for each count."""
-        first, counts = self._used_counted, sorted({*left[:, 1].tolist()})
-        roots = [self._planted(left[left[:, 1] == items, 0].copy()) for items in counts]
-        every = self._planted(left[:, 0].copy())
-        last = first + len(counts)
-        if every is None or None in roots or last > len(self.counted_exits):
-            return None
-        self._used_counted = last
-        self.counted_exits["items"][first:last] = counts
-        self.counted_exits["root"][first:last] = roots
-        return [every, first, last]
+        counts = sorted({*left[:, 1].tolist()})
+        first = self._room("counted_exits", len(counts))
+        for number, items in enumerate(counts, first):
+            root = self._planted(left[left[:, 1] == items, 0].copy())
+            self.counted_exits[number] = items, root
+        return [self._planted(left[:, 0].copy()), first, first + len(counts)]
 
-    def _planted(self, firsts: "NDArray[np.int32]") -> int | None:
-        return self.token_tries.plant(self._context, firsts)
+    def _planted(self, firsts: "NDArray[np.int32]") -> int:
+        root = self.token_tries.plant(self._context, firsts)
+        if root is None:
+            raise self._full()
+        return root
 
     def _state_mask(self, below: int, state: int, leads: "NDArray[np.uint64]") -> int:
-        """Make a state mask; return its number or at.NO_STATE_MASK."""
+        """Make a state mask; return its number."""
         from guideway.automaton.kernels.entry import draw_state_mask
 
         count, left = self._taken(below, state, leads)
         holes, _, doubts, leaves = self._begun[:4].tolist()
         few = below != 0 or count <= _FEW
         tokens = self._found[2 * holes : 2 * holes + count] if few else _NO_HOLES
-        if (
-            count > len(self._found)
-            or (few and len(tokens) < count)
-            or (doubts and left + doubts > len(self._left))
-            or not self._has_room(0 if few else 1, count + doubts + 1)
-        ):
-            return self._refusal()
+        listed = len(tokens) == count or not few
+        if count > len(self._found) or not listed or left + doubts > len(self._left):
+            raise self._full()
         unsure = 0
         if doubts:
             unsure = self._list(np.array([doubts], np.int32)) + 1
@@ -324,17 +306,17 @@ class TokenMaskCache:
         if few:
             first = self._list(tokens)
         else:
-            row, self._used_rows = self._used_rows, self._used_rows + 1
+            row = self._room("base")
             draw_state_mask(self._context, self._found[: 2 * holes], self.base[row])
         made = self._hang([row, first, first + len(tokens), leaves, 0, unsure])
         self._states[made] = below, state
-        if leaves and not self._add_exits(made, leads, left):
-            return self._refusal()
+        if leaves:
+            self._add_exits(made, leads, left)
         return made
 
     def _list(self, numbers: "NDArray[np.int32]") -> int:
-        self._used_listed = (first := self._used_listed) + len(numbers)
-        self.listed[first : self._used_listed] = numbers
+        first = self._room("listed", len(numbers))
+        self.listed[first : first + len(numbers)] = numbers
         return first
 
     def _taken(self, below: int, state: int, leads: "NDArray[np.uint64]") -> tuple[int, int]:
@@ -355,38 +337,25 @@ class TokenMaskCache:
                 return code
             self.dfa.expand(self._context.want)
 
-    def _has_room(self, rows: int, tokens: int) -> bool:
-        return (
-            self._used_state_masks < len(self.state_masks)
-            and self._used_rows + rows <= len(self.base)
-            and self._used_listed + tokens <= len(self.listed)
-        )
+    def _room(self, table: str, count: int = 1) -> int:
+        """Index of new items of a table."""
+        first = self._used[table]
+        if first + count > len(getattr(self, table)):
+            raise self._full()
+        self._used[table] = first + count
+        return first
 
-    def _note(self, below: int, state: int, made: int) -> None:
-        from guideway.automaton.kernels.entry import remember_state_mask
-
-        remember_state_mask(self._context, below, state, made)
-        self._noted += 1
-        if 2 * self._noted >= len(self.keys):
-            self.state_masks["base"][0] = 1
-            self.spent = True
-
-    def _forsake(self, state_mask: int) -> None:
-        """Replace a state mask whose exits have no room by at.NO_STATE_MASK."""
-        below, state = self._states.pop(state_mask)
-        if below == 0:
-            self.state_mask_at[state] = self._refusal()
-        else:
-            self._note(below, state, self._refusal())
-
-    def _refusal(self) -> int:
-        """at.NO_STATE_MASK, as there is no room for a state mask or its exits."""
-        self.spent = self.spent or self.crowded
-        return at.NO_STATE_MASK
+    def _full(self) -> LimitError:
+        """The error without room; callers go on with a new mask cache."""
+        self.spent = True
+        most = len(self.state_masks)
+        return LimitError(
+            "no room for more masks of lexical states", limit="masks of lexical states",
+            given=most + 1, needed=most,
+        )  # fmt: skip
 
     def _hang(self, fields: list[int]) -> int:
-        number = self._used_state_masks
-        self._used_state_masks = number + 1
+        number = self._room("state_masks")
         self.state_masks[number] = tuple(fields)
         return number
 

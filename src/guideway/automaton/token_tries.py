@@ -75,7 +75,7 @@ def count(row: Row) -> int:
 
 MOST_NODES: Final = 1 << 23
 _MOST_TOKENS: Final = 1 << 24
-MOST_FIRST: Final = 1 << 20
+MOST_FIRST: Final = 1 << 21
 
 
 @final

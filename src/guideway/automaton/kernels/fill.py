@@ -47,7 +47,6 @@ from guideway.automaton.kernels.token_rows import (
     queue_counted_exits,
     queue_exits,
     queue_found,
-    walk,
     walk_below,
     walk_keys,
 )
@@ -313,7 +312,7 @@ def fill_lexer(context: Context, row: Words, below: int, node: int, stack: int) 
     _add_seen(context, row, mask)
     place = mask.exits + 1
     for _ in range(context.listing[mask.exits]):
-        checked(_put_exit(context, row, place, lines, stack))
+        checked(_put_exit(context, place, lines, stack))
         place += at.EXIT_SIZE + Exit.within(context.listing.rows, place).count
     return at.OK
 
@@ -332,7 +331,7 @@ def _add_seen(context: Context, row: Words, mask: LexerMask) -> None:
 
 
 @inner
-def _put_exit(context: Context, row: Words, place: int, lines: int, stack: int) -> int:
+def _put_exit(context: Context, place: int, lines: int, stack: int) -> int:
     """Put an exit on the work list, below all its trie nodes."""
     exit_ = Exit.within(context.listing.rows, place)
     if exit_.root == at.MANY_NODES:
@@ -345,22 +344,8 @@ def _put_exit(context: Context, row: Words, place: int, lines: int, stack: int) 
         return put(context, exit_.root, config)
     first = place + at.EXIT_SIZE
     for index in range(first, first + exit_.count):
-        if exit_.root == at.NO_STATE_MASK:
-            checked(_walk_on(context, row, context.listing[index], node, made))
-        else:
-            checked(put(context, context.listing[index], config))
+        checked(put(context, context.listing[index], config))
     return at.OK
-
-
-@once
-def _walk_on(context: Context, row: Words, first: int, node: int, stack: int) -> int:
-    """Set the tokens at and below a trie node by walking, if there is no room for a trie."""
-    begin(context)
-    checked(close(context, node, stack))
-    macro = finish(context)
-    if macro <= 0:
-        return macro
-    return walk(context, row, first, context.trie_ends[first], macro)
 
 
 @inner
@@ -453,12 +438,10 @@ def _put_others_of(context: Context, macro: int) -> int:
 
 @inner
 def _is_open_key(context: Context, node: int) -> bool:
-    """Return True if a node reads a key that may be undeclared, and has a state mask."""
+    """Return True if a node reads a key that may be undeclared."""
     if context.nodes[node].kind not in (at.MEMBER, at.KEY):
         return False
-    if context.frames[context.nodes[node].a].others == 0:
-        return False
-    return state_mask_of(context, 0, _key_state(context, node)) != at.NO_STATE_MASK
+    return context.frames[context.nodes[node].a].others != 0
 
 
 @inner
@@ -556,8 +539,6 @@ def _lexical(context: Context, row: Words, below: int, node: int, stack: int) ->
     if below > 0 and context.trie_ends[below] - below <= context.small:
         return _walked(context, row, below, node, stack)
     state_mask = state_mask_of(context, below, state)
-    if state_mask == at.NO_STATE_MASK:
-        return _walked(context, row, below, node, stack)
     if state_mask == 0 or context.state_masks[state_mask].leaves != 0:
         begin(context)
         checked(close(context, after, stack))
@@ -596,7 +577,7 @@ def _counted(context: Context, row: Words, node: int, stack: int) -> int:
     begin(context)
     checked(close(context, at.NIL, stack))
     state_mask = context.count_mask_at[state]
-    if state_mask == at.NO_STATE_MASK or not leaves_surely(context, state):
+    if not leaves_surely(context, state):
         return _walked(context, row, 0, node, stack)
     if state_mask == 0:
         context.want = state

@@ -177,7 +177,7 @@ class Exit(Record):
 
     node: i32
     stack: i32
-    root: i32  # of a trie of rests; or 0, MANY_NODES (still to be made) or NO_STATE_MASK (no room)
+    root: i32  # of a trie of rests; or 0, or MANY_NODES (still to be made)
     count: i32
 
 
@@ -268,7 +268,7 @@ class Items(Record):
 class StateMask(Record):
     """The mask of a lexical state below a trie node."""
 
-    base: i32  # row in `base_rows`, -1 if listed; in mask 0: whether there is no room for more
+    base: i32  # row in `base_rows`, -1 if listed
     first: i32  # tokens in `listed`: from, to
     last: i32
     leaves: i32  # whether tokens may leave it
@@ -495,7 +495,7 @@ class Context(Record):
     # Masks of lexical states.
     state_masks: Rows[StateMask]
     count_masks: Rows[CountMask]  # the same memory
-    state_mask_at: Rows[i32]  # by lexical state: 0 unknown, a state mask, or NO_STATE_MASK
+    state_mask_at: Rows[i32]  # by lexical state: 0 unknown, or a state mask
     count_mask_at: Rows[i32]  # the same between counted items
     state_mask_keys: Rows[i64]  # 2 * room: trie node << 32 | lexical state
     state_mask_values: Rows[i32]
@@ -602,7 +602,6 @@ EXPANDED: Final = 4
 DOUBTS: Final = 8  # the rest depends on a text that was not kept
 
 DEAD_END: Final = -1
-NO_STATE_MASK: Final = -1
 UNKNOWN_TEXT: Final = -1
 MARKED: Final = 2  # unlike doubt 1: a text read by MARK is unknown
 CLOSE_BRACE: Final = 2  # the node of "}"

@@ -384,14 +384,14 @@ def _state_mask_place(context: Context, key: int) -> int:
 
 @inner
 def state_mask_of(context: Context, below: int, state: int) -> int:
-    """The state mask of a lexical state below a trie node, NO_STATE_MASK, or 0 if unknown."""
+    """The state mask of a lexical state below a trie node, 0 if unknown."""
     if below == 0:
         return context.state_mask_at[state]
     key = (below << 32) | state
     place = _state_mask_place(context, key)
     if context.state_mask_keys[place] == key:
         return context.state_mask_values[place]
-    return at.NO_STATE_MASK if context.state_masks[0].base != 0 else 0
+    return 0
 
 
 @inner
