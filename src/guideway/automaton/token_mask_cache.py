@@ -140,7 +140,7 @@ class TokenMaskCache:
         self._loops = untouched(MOST_STATES, np.uint8)
         self.exit_tries = untouched(_ALL_TRIES, dtype(ExitTrie))
         self.listed = untouched(_ALL_LISTED, np.int32)
-        self._used = dict.fromkeys(("base", "listed", "counted_exits", "keys"), 0)
+        self._used: dict[str, int] = dict.fromkeys(("base", "listed", "counted_exits", "keys"), 0)
         self._used |= {"state_masks": 1, "exit_tries": 1}
         self._states: dict[int, tuple[int, int]] = {}  # trie node and state of each mask
         self._found = untouched(max(_TOKENS, vocabulary.width), np.int32)
