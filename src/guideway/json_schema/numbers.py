@@ -5,7 +5,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, InvalidOperation
 from functools import cache, lru_cache, partial, reduce
 from math import gcd
 from sys import float_info
-from typing import Final, NamedTuple, TypeVar, final
+from typing import Final, NamedTuple, TypeVar
 
 from guideway.errors import LimitError, UnsupportedError
 from guideway.json_schema.numerals import numerals, unsigned_to
@@ -77,72 +77,53 @@ def _shift(low: int | None, high: int | None) -> Expr:
 
 _STEP = 12  # fuel for the digits after a remainder
 _ZERO = literal("0")
+_POINT = literal(".")
 
 
-@final
-class Multiples:
+def _multiples(factor: int, scale: int, *, denied: bool, point: bool) -> Expr:
     """Unsigned multiples of `factor`·10^-`scale`, or all other numbers if `denied`.
 
-    `point` allows a fraction; `denied` requires it.
+    `point` allows a fraction; `denied` requires it. A state is the remainder of the digits so far
+    and how many of them are behind the point, None before it.
     """
+    rules: dict[tuple[int, int | None], Expr] = {}
 
-    def __init__(
-        self, factor: int, scale: int, *, denied: bool = False, point: bool = True
-    ) -> None:
-        self._factor, self._scale, self._denied, self._point = factor, scale, denied, point
-        self._rules: dict[tuple[int, int | None], Expr] = {}
-
-    def positive(self) -> Expr:
-        """Numbers of at least 1."""
-        return self._digits(0, self._multiple, range(1, 10))
-
-    def below_one(self) -> Expr:
-        """Zero, if included, and numbers between 0 and 1."""
-        return concat(_ZERO, alt(self._ended(0, 0), self._fraction(0)))
-
-    def _multiple(self, rest: int) -> Expr:
-        return alt(self._ended(rest, 0), self._fraction(rest), self._rule(rest, None))
-
-    def _fraction(self, rest: int) -> Expr:
-        return concat(literal("."), self._fraction_digits(rest, 0)) if self._point else EMPTY
-
-    def _fraction_digits(self, rest: int, place: int) -> Expr:
-        """One or more digits after `place` digits of the fraction."""
-        left = 10 ** (self._scale - place)
-        if left > 1:
-            some = self._denied or -rest * left % self._factor < left
-            return self._rule(rest, place) if some else EMPTY
-        if rest:
-            return repeat(DIGIT, 1) if self._denied else EMPTY
-        return concat(repeat(_ZERO), NONZERO, repeat(DIGIT)) if self._denied else repeat(_ZERO, 1)
-
-    def _rule(self, rest: int, place: int | None) -> Expr:
-        found = self._rules.get((rest, place))
-        if found is None:
-            make = partial(self._made, rest, place)
-            found = Rule("digits", regular=True, inhabited=True, make=make)
-            self._rules[rest, place] = found
-        return found
-
-    def _made(self, rest: int, place: int | None) -> Expr:
+    def step(rest: int, place: int | None, digits: range = range(10)) -> Expr:
+        """One digit, and what may follow it."""
         spend(_STEP)
-        if place is None:
-            return self._digits(rest, self._multiple)
-
-        def after(rest: int) -> Expr:
-            return alt(self._ended(rest, place + 1), self._fraction_digits(rest, place + 1))
-
-        return self._digits(rest, after)
-
-    def _digits(self, rest: int, after: Callable[[int], Expr], digits: range = range(10)) -> Expr:
         found: dict[int, list[int]] = {}
         for digit in digits:
-            found.setdefault((rest * 10 + digit) % self._factor, []).append(ord("0") + digit)
-        return alt(*(concat(byte_set(some), after(to)) for to, some in found.items()))
+            found.setdefault((rest * 10 + digit) % factor, []).append(ord("0") + digit)
+        after = None if place is None else place + 1
+        return alt(*(concat(byte_set(some), follow(to, after)) for to, some in found.items()))
 
-    def _ended(self, rest: int, place: int) -> Expr:
-        divides = rest * 10 ** (self._scale - place) % self._factor == 0
-        return EPSILON if divides != self._denied else EMPTY
+    def rule(rest: int, place: int | None) -> Expr:
+        if (rest, place) not in rules:
+            make = partial(step, rest, place)
+            rules[rest, place] = Rule("digits", regular=True, inhabited=True, make=make)
+        return rules[rest, place]
+
+    def follow(rest: int, place: int | None) -> Expr:
+        divides = rest * 10 ** (scale - (place or 0)) % factor == 0
+        end = EPSILON if divides != denied else EMPTY
+        if place is not None:
+            return alt(end, fraction(rest, place))
+        begun = concat(_POINT, fraction(rest, 0)) if point else EMPTY
+        return alt(end, begun, rule(rest, None))
+
+    def fraction(rest: int, place: int) -> Expr:
+        """One or more digits after `place` digits of the fraction."""
+        left = 10 ** (scale - place)
+        if left > 1:
+            some = denied or -rest * left % factor < left
+            return rule(rest, place) if some else EMPTY
+        if rest:
+            return repeat(DIGIT, 1) if denied else EMPTY
+        return concat(repeat(_ZERO), NONZERO, DIGITS) if denied else repeat(_ZERO, 1)
+
+    below_one = alt(EMPTY if denied else EPSILON, concat(_POINT, fraction(0, 0)))
+    positive = step(0, None, range(1, 10))
+    return alt(positive, concat(_ZERO, below_one)) if point else positive
 
 
 class _Edge(NamedTuple):
@@ -161,7 +142,6 @@ class _Edge(NamedTuple):
 
 
 _AT_ONCE: Final = 4  # digits of a bound between lazy rules
-_POINT: Final = literal(".")
 _NONE: Final = _Edge((), exclusive=False)
 _REPR: Final = 16  # digits after the point in the `repr` of a double
 _ALL: Final = Bound(Decimal(0), exclusive=True)
@@ -581,11 +561,11 @@ def multiples(factor: Decimal, *, denied: bool = False, plain: bool = False) -> 
     if denied:  # numbers below the factor, with exponents too
         other = concat(SIGN, NONZERO, FRACTION, exponents(None, factor.adjusted() - 1, plain))
     if parts.scale >= 0:
-        told = Multiples(parts.whole, parts.scale, denied=denied)
-        return alt(concat(SIGN, alt(told.positive(), told.below_one())), other)
-    digits = Multiples(parts.whole, 0, point=False).positive()
-    spelled = concat(digits, literal("0" * -parts.scale), ZERO_FRACTION)
-    found = concat(SIGN, alt(spelled, concat(literal("0"), ZERO_FRACTION)))
+        told = _multiples(parts.whole, parts.scale, denied=denied, point=True)
+        return alt(concat(SIGN, told), other)
+    digits = _multiples(parts.whole, 0, denied=False, point=False)
+    zeros = literal("0" * -parts.scale)
+    found = concat(SIGN, alt(concat(digits, zeros), _ZERO), ZERO_FRACTION)
     return alt(both(_DECIMAL, complement(found)) if denied else found, other)
 
 
