@@ -13,6 +13,7 @@ from guideway.errors import LimitError
 from guideway.language.budget import Budget, Meter
 from guideway.language.derivative import Derivatives
 from guideway.language.nodes import Expr
+from guideway.language.regular import bytes_of
 from guideway.vocabulary.vocabulary import Vocabulary
 
 
@@ -39,7 +40,7 @@ def byte_table(machine: Derivatives, start: Expr, most_states: int) -> ByteTable
             if target not in numbers:
                 numbers[target] = len(numbers) + 1
                 queue.append(target)
-            for byte in _bytes(members):
+            for byte in bytes_of(members):
                 row[byte] = numbers[target]
         rows.append(row)
         if len(numbers) > most_states:
@@ -60,14 +61,10 @@ def _arcs(machine: Derivatives, state: Expr) -> Iterator[tuple[int, Expr]]:
         if blurred is state and not machine.unsure(target) and not machine.reads_capture(target):
             yield members, target
             continue
-        for byte in _bytes(members):
+        for byte in bytes_of(members):
             exact = machine.step(state, byte)
             if exact is not None:
                 yield 1 << byte, exact
-
-
-def _bytes(members: int) -> list[int]:
-    return [byte for byte in range(256) if members >> byte & 1]
 
 
 STAYS: Final = 1

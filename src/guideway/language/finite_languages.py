@@ -1,13 +1,14 @@
 """Words, regular forms and membership of languages, by searches that may give up."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cached_property
+from operator import itemgetter
 from typing import final
 
 from guideway.language.derivative import Derivatives
 from guideway.language.expr import EMPTY
 from guideway.language.nodes import Alt, Call, Concat, Expr, Repeat, Rule
-from guideway.language.regular import surely_endless, with_parts
+from guideway.language.regular import bytes_of, surely_endless, with_parts
 
 MOST_PARTS = 20_000
 """Parts of regular expressions visited before a search gives up."""
@@ -75,10 +76,10 @@ class Decisions:
         blurred = self.machine.blurred(state)
         for members, target in self.machine.arcs(blurred):
             plain = blurred is state and not self.machine.unsure(target)
-            for byte in _bytes(members):
+            for byte in bytes_of(members):
                 after = target if plain else self.machine.step(state, byte)
                 found += [] if after is None else [(byte, after)]
-        return sorted(found, key=_byte)
+        return sorted(found, key=itemgetter(0))
 
     def flattened(self, expr: Expr, most: int = MOST_PARTS) -> Expr | None:
         """A regular expression of the same strings; None if a rule recurs or memory is needed."""
@@ -117,14 +118,6 @@ class Decisions:
                 return (self.machine.unfold(node),)
             case _:
                 return None
-
-
-def _bytes(members: int) -> Iterator[int]:
-    return (byte for byte in range(256) if members >> byte & 1)
-
-
-def _byte(way: tuple[int, Expr]) -> int:
-    return way[0]
 
 
 def _remade(node: Expr, parts: list[Expr]) -> Expr:

@@ -261,6 +261,11 @@ def least_byte(members: int) -> int:
     return (members & -members).bit_length() - 1
 
 
+def bytes_of(members: int) -> list[int]:
+    """The bytes of a set, ascending."""
+    return [byte for byte in range(256) if members >> byte & 1]
+
+
 def byte_classes(root: Expr) -> list[int]:
     """Partition of all bytes into sets with the same derivative."""
     classes, seen, todo = [(1 << 256) - 1], {root}, [root]

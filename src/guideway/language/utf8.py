@@ -78,15 +78,10 @@ def character(ranges: CodePoints) -> Expr:
     scalars = intersection(ranges, SCALARS)
     return alt(
         *(
-            _spelled(_clip(scalars, low, high), *length)
+            _spell(_clip(scalars, low, high), *length)
             for length, (low, high) in zip(_LENGTHS, _LENGTH_RANGES, strict=True)
         )
     )
-
-
-@lru_cache(maxsize=1024)
-def _spelled(ranges: CodePoints, first: int, base: int, following: int) -> Expr:
-    return _spell(ranges, first, base, following)
 
 
 def _spell(ranges: Iterable[tuple[int, int]], first: int, base: int, following: int) -> Expr:

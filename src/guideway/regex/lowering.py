@@ -38,6 +38,7 @@ from guideway.regex.tree import (
     Sequence,
     Shorthand,
     Text,
+    children,
     folded,
     nodes_of,
 )
@@ -108,16 +109,10 @@ class _Lowering:
 
         `before` reaches to the start of the text (None: unknown), `after` to its end.
         """
-        found, todo = list[Expr](), [body]
-        while todo:
-            node = todo.pop()
-            if isinstance(node, Group):
-                todo.append(node.item)
-            elif isinstance(node, Alternation):
-                todo += reversed(node.options)
-            else:
-                found.append(self._framed(_flat(node), before, after))
-        return either(found)
+        return either(
+            self._framed(_flat(option, Sequence), before, after)
+            for option in _flat(body, Alternation)
+        )
 
     def _framed(self, items: list[Node], before: Expr | None, after: Expr) -> Expr:
         newline, item = self._spell(points([0x0A])), items[0] if items else None
@@ -200,14 +195,13 @@ class _Lowering:
             return EMPTY
 
 
-def _flat(root: Node) -> list[Node]:
+def _flat(root: Node, kind: type[Sequence | Alternation]) -> list[Node]:
+    """The parts of a sequence or an alternation, without groups and nested ones of its kind."""
     found, todo = list[Node](), [root]
     while todo:
         node = todo.pop()
-        if isinstance(node, Group):
-            todo.append(node.item)
-        elif isinstance(node, Sequence):
-            todo += reversed(node.items)
+        if isinstance(node, (Group, kind)):
+            todo += reversed(children(node))
         else:
             found.append(node)
     return found
