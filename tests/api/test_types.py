@@ -15,7 +15,7 @@ from typing import get_args, get_type_hints
 import pytest
 
 import guideway
-from guideway.api.prompts import OneArguments, SeveralArguments
+from guideway.api.arguments import OneArguments, SeveralArguments
 from guideway.sampling.settings import ALIASES, Sampling, SamplingArguments
 
 SOURCES = str(Path(guideway.__file__).parent.parent)

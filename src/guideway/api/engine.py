@@ -22,9 +22,10 @@ from itertools import count
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, TypeVar, final, overload
 
+from guideway.api.arguments import StreamArguments
 from guideway.api.jobs import Call, Job
 from guideway.api.model import Model, as_model
-from guideway.api.prompts import Prompt, StreamArguments
+from guideway.api.prompts import Prompt
 from guideway.api.result import Part, Result
 from guideway.api.running import RunOptions, read_result
 from guideway.api.speculate import speculation

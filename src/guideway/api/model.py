@@ -45,14 +45,8 @@ from guideway.watermark.scheme import Scheme
 if TYPE_CHECKING:
     from typing_extensions import TypeForm, Unpack
 
-    from guideway.api.prompts import (
-        Each,
-        OneArguments,
-        Prompts,
-        SeveralArguments,
-        StreamArguments,
-        Untyped,
-    )
+    from guideway.api.arguments import OneArguments, SeveralArguments, StreamArguments
+    from guideway.api.prompts import Each, Prompts, Untyped
     from guideway.sources.sources import Read, Written
 
 Value = TypeVar("Value")

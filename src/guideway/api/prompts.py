@@ -6,62 +6,14 @@ batch; then sources and settings may be lists of the same length.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
-from typing import Any, Literal, TypeAlias, TypedDict, TypeVar, cast, get_args
+from typing import Any, TypeAlias, TypeVar, cast, get_args
 
-from guideway.api.speculate import Speculate
 from guideway.chat.messages import Message, are_messages
 from guideway.chat.parts import with_parts
 from guideway.errors import SourceError, brief
 from guideway.json_schema.source import bare_schema
-from guideway.language.budget import Budget
-from guideway.models.progress import Progress
-from guideway.sampling.settings import Sampling, SamplingArguments
+from guideway.sampling.settings import Sampling
 from guideway.sources.sources import Choice, PythonType, Source, source
-
-Wrong: TypeAlias = Literal["raise", "return"]
-"""How a failed row is reported: by an error, or by a result with that error."""
-
-
-class _Arguments(SamplingArguments, total=False):
-    """The arguments of all calls."""
-
-    schema_in_prompt: bool
-    trace: bool | int
-    heal: bool
-    canonical: bool
-    speculate: Speculate
-    on_invalid: Wrong
-    budget: Budget | None
-
-
-class _RunArguments(TypedDict, total=False):
-    """The arguments of `generate` that `stream` does not have."""
-
-    retries: int
-    on_error: Wrong
-    batch_size: int | None
-    progress: Progress
-
-
-class StreamArguments(_Arguments, total=False):
-    """The arguments of `stream`."""
-
-    sampling: Sampling | None
-    num_return_sequences: Literal[1]
-    n: Literal[1]
-
-
-class OneArguments(StreamArguments, _RunArguments, total=False):
-    """The arguments of `generate` for one prompt, which returns one result."""
-
-
-class SeveralArguments(_Arguments, _RunArguments, total=False):
-    """The arguments of `generate` for several prompts or sequences, which returns a list."""
-
-    sampling: Sampling | list[Sampling] | None
-    num_return_sequences: int
-    n: int
-
 
 Prompt: TypeAlias = str | Sequence[Message]
 Each = TypeVar("Each", bound=Prompt)
@@ -164,6 +116,6 @@ def read_sampling(given: object, arguments: Mapping[str, object]) -> Sampling:
     """Settings of a row: a `Sampling`, overridden by keyword arguments."""
     if given is not None and not isinstance(given, Sampling):
         raise SourceError(f"sampling is {given!r}: it must be a guideway.Sampling")
-    from guideway.api.prompts import OneArguments  # which needs torch; sources do not
+    from guideway.api.arguments import OneArguments  # which needs torch; sources do not
 
     return Sampling.of(arguments, given, OneArguments.__annotations__)

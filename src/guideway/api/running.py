@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, final
 
+from guideway.api.arguments import Wrong
 from guideway.api.best import Candidates, best, model_score
 from guideway.api.jobs import Call, Failed, Job
 from guideway.api.parsing.values import as_message, called, read_captures, read_value
-from guideway.api.prompts import Wrong
 from guideway.api.result import Part, Result
 from guideway.api.speculate import speculation
 from guideway.errors import GenerationInterrupted, GuidewayError, InvalidValueError, SourceError
