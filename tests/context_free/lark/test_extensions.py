@@ -9,10 +9,10 @@ import pytest
 import guideway as gw
 from guideway.automaton.token_tries import unpack
 from guideway.constraint.lowering import lower_source, lower_substring
-from guideway.context_free.lark.errors import LarkTerminal, Reading, placed
+from guideway.context_free.lark.errors import placed
 from guideway.context_free.lark.extensions import CLOSE, DEEPEST, OPEN, extend
 from guideway.context_free.lark.reader import read_lark
-from guideway.context_free.lark.source import Lark, regexes_placed
+from guideway.context_free.lark.source import Lark
 from guideway.errors import (
     GuidewayError,
     LimitError,
@@ -409,20 +409,6 @@ def test_the_regex_may_stand_in_an_imported_grammar():
     assert error.place == "a.lark, line 1, column 1"
 
 
-def test_an_error_keeps_what_it_says_of_a_place():
-    source = gw.Lark("start: /a/")
-    for error, place in (
-        (UnsupportedError("x", place="here", text="(", position=0), "here"),
-        (UnsupportedError("x"), ""),
-        (UnsupportedError("x", text="b"), ""),
-    ):
-        with pytest.raises(UnsupportedError) as caught, regexes_placed(source, ()):
-            raise error
-        assert caught.value.place == place
-        assert caught.value.feature == error.feature
-        assert ("^" in str(caught.value)) == bool(place)
-
-
 @pytest.mark.parametrize(
     ("token", "said"), [("<|tt|>", "token '<|tt|>'"), ("<[999]>", "token 999")]
 )
@@ -489,27 +475,6 @@ def test_a_terminal_that_is_too_large_has_a_place(text: str, place: str, lexer):
     assert caught.value.place == place
     assert str(caught.value).endswith("^")
     assert caught.value.limit == "fuel"
-
-
-def test_a_terminal_that_stands_nowhere_has_no_place():
-    shape = LarkTerminal("C", "c", None, frozenset(), 0, 1, 1, 1, "c", solid=False)
-    error = gw.LimitError("x", limit="fuel", text="c")
-    with pytest.raises(gw.LimitError) as caught, regexes_placed(gw.Lark('start: "a"'), [shape]):
-        raise error
-    assert caught.value is error
-
-
-def test_a_limit_of_no_terminal_is_left_as_it_is():
-    error = gw.LimitError("x", limit="fuel")
-    with pytest.raises(gw.LimitError) as caught, regexes_placed(gw.Lark("start: /a/"), ()):
-        raise error
-    assert caught.value is error
-
-
-def test_what_is_defined_nowhere_has_no_place():
-    reading = Reading(gw.Lark("start: x").extended)
-    assert not reading.exceeded("much", "y", limit="rows", given=1).place
-    assert reading.exceeded("much", "start", limit="rows", given=1).place == "line 1, column 1"
 
 
 def test_what_is_no_printed_character_is_told():

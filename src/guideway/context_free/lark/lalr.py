@@ -13,33 +13,15 @@ from guideway.errors import LimitError
 from guideway.language.finite_automata import strongly_connected
 
 
-@final
-class Sets:
-    """A set for each node of a graph; nodes can share one.
-
-    Attributes:
-        which: for each node, the node that holds its set.
-    """
-
-    def __init__(self, sets: list[int]) -> None:
-        self._sets, self.which = sets, [*range(len(sets))]
-
-    def of(self, node: int) -> int:
-        return self._sets[self.which[node]]
-
-    def add(self, node: int, more: int) -> None:
-        self._sets[self.which[node]] |= more
-
-    def spread(self, edges: Sequence[Sequence[int]]) -> None:
-        """Add to each set those of all reachable nodes; nodes on a cycle share theirs."""
-        for component in strongly_connected(range(len(edges)), edges.__getitem__):
-            first = component[0]
-            for node in component:
-                self.add(first, self.of(node))
-                for after in edges[node]:
-                    self.add(first, self.of(after))
-            for node in component:
-                self.which[node] = self.which[first]
+def spread(sets: list[int], edges: Sequence[Sequence[int]]) -> None:
+    """Add to the set of each node of a graph those of all reachable nodes."""
+    for component in strongly_connected(range(len(edges)), edges.__getitem__):
+        found = 0
+        for node in component:
+            for each in (node, *edges[node]):
+                found |= sets[each]
+        for node in component:
+            sets[node] = found
 
 
 _LONG: Final = 16  # symbols; a terminal in a longer production is not merged
@@ -248,15 +230,11 @@ def _follows(grammar: _Grammar, states: _States, spend: Spend) -> list[dict[int,
     spend(len(nodes))
     numbers = {node: number for number, node in enumerate(nodes)}
     targets = [states.gotos[state][rule] for state, rule in nodes]
-    reads = Sets([sum(map(grammar.bit, shifts)) for shifts in states.shifts])
+    reads = [sum(map(grammar.bit, shifts)) for shifts in states.shifts]
     empty = grammar.nullable
-    reads.spread([[gotos[rule] for rule in gotos if rule in empty] for gotos in states.gotos])
-    sets = Sets([reads.of(target) for target in targets])
-    sets.add(numbers[0, grammar.symbols[0]], grammar.bit(grammar.rules))
-    firsts = dict[int, int]()  # first node by class of `reads`
-    for number, ((state, rule), target) in enumerate(zip(nodes, targets, strict=True)):
-        if rule in empty and reads.which[state] == reads.which[target]:
-            sets.which[number] = firsts.setdefault(reads.which[state], number)
+    spread(reads, [[gotos[rule] for rule in gotos if rule in empty] for gotos in states.gotos])
+    sets = [reads[target] for target in targets]
+    sets[numbers[0, grammar.symbols[0]]] |= grammar.bit(grammar.rules)
     includes, ends = [list[int]() for _ in nodes], list[tuple[int, int, int]]()
     for number, item, way in _ways(grammar, states):
         for at, place in zip(way, range(item, item + len(way) - 1), strict=False):
@@ -266,10 +244,10 @@ def _follows(grammar: _Grammar, states: _States, spend: Spend) -> list[dict[int,
         owner = grammar.owner[item]
         if item == grammar.items[owner]:
             ends.append((way[-1], owner, number))
-    sets.spread(includes)
+    spread(sets, includes)
     found = [dict[int, int]() for _ in states.kernels]
     for state, owner, number in ends:
-        found[state][owner] = found[state].get(owner, 0) | sets.of(number)
+        found[state][owner] = found[state].get(owner, 0) | sets[number]
     return found
 
 

@@ -325,7 +325,7 @@ def _goes_on(newline: Expr) -> bool:
     return all(remainder(newline, margin) is not EMPTY for margin in _MARGINS)
 
 
-REMEMBERED: Final = 4096  # cached places, cleared when full
+REMEMBERED: Final = 4096  # cached places
 
 
 def lower_lark_contextual(grammar: LarkGrammar, parts: Mapping[str, Expr] | None = None) -> Expr:
@@ -378,7 +378,7 @@ class Places(Stacked):
         self.items = grammar.items
         self._lines = None if told is None else Lines(told, self._automaton, self.items)
         self._total = self._automaton.total
-        self._unfolded: dict[Place | ReadLine, Expr] = {}
+        self._unfolded = lru_cache(REMEMBERED)(self._texts)
         self._free: dict[int, Freedom | None] = {}
         self.start = Place(self._automaton.start, 0, (0,))
         self.pushdown = LarkPushdown(self.table, self.ways) if told is None else None
@@ -430,8 +430,13 @@ class Places(Stacked):
         return self._free[spellable]
 
     def behind(self, place: Place, terminal: str | None) -> Place | None:
-        """The place after a terminal; None is an ignored one."""
-        return place if terminal is None else self._after_terminal(place, terminal)
+        """The place after a terminal that is no newline; None is an ignored one."""
+        if terminal is None:
+            return place
+        if self._lines is not None:
+            return self._lines.take(place, terminal)
+        stack = self._automaton.feed(place.stack, terminal)
+        return None if stack is None else Place(stack, 0, (0,))
 
     def read(self, place: Place, terminal: str | None, text: bytes) -> Place | None:
         """The place after a terminal with this text; None is an ignored one."""
@@ -454,32 +459,18 @@ class Places(Stacked):
     def unfold(self, argument: Hashable, look: Look) -> Expr:
         """All texts of a place or a partly read newline, one terminal or byte unfolded."""
         del look
-        at = cast("Place | ReadLine", argument)
-        found = self._unfolded.get(at)
-        if found is None:
-            if len(self._unfolded) > REMEMBERED:
-                self._unfolded.clear()
-            found = self._line(at) if isinstance(at, ReadLine) else self._place(at)
-            self._unfolded[at] = found
-        return found
+        return self._unfolded(cast("Place | ReadLine", argument))
+
+    def _texts(self, at: Place | ReadLine) -> Expr:
+        return self._line(at) if isinstance(at, ReadLine) else self._place(at)
 
     def _place(self, place: Place) -> Expr:
         return alt(*(self._after(place, way) for way in self.ways(place.stack.state)))
 
     def _after(self, place: Place, way: Way) -> Expr:
-        if way.ignored:
-            return concat(way.text, self.rest(place))
-        if self._lines is not None and way.terminal == self._lines.newline:
+        if self._lines is not None and way.terminal == self._lines.newline and not way.ignored:
             return self._newline(self._lines, place, way)
-        after = self._after_terminal(place, way.terminal)
-        return EMPTY if after is None else concat(way.text, self.rest(after))
-
-    def _after_terminal(self, place: Place, terminal: str) -> Place | None:
-        """The place after a terminal that is no newline."""
-        if self._lines is not None:
-            return self._lines.take(place, terminal)
-        stack = self._automaton.feed(place.stack, terminal)
-        return None if stack is None else Place(stack, 0, (0,))
+        return concat(way.text, self.taken(place, None if way.ignored else way.terminal))
 
     def _newline(self, lines: Lines, place: Place, way: Way) -> Expr:
         """A newline terminal, as calls that read it byte by byte."""

@@ -422,15 +422,8 @@ def _made(rules: Sequence[Any]) -> dict[str, list[list[str]]]:
 
 def _hollow(made: dict[str, list[list[str]]], empty: set[str]) -> set[str]:
     """Rules made by Lark that may be empty."""
-    found, size = set[str](), -1
-    while size < len(found):
-        size = len(found)
-        found |= {
-            name
-            for name, rows in made.items()
-            if any(row and empty.union(found).issuperset(row) for row in rows)
-        }
-    return found
+    rows = [Production(name, tuple(row)) for name, rows in made.items() for row in rows if row]
+    return {*least_texts(rows, dict.fromkeys(empty, 0))}
 
 
 def _void(made: dict[str, list[list[str]]], hollow: set[str], nothing: Collection[str]) -> set[str]:
