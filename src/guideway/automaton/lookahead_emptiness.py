@@ -22,7 +22,6 @@ _FUTILE: Final = 64  # long searches without a result (4 ms each) before giving 
 _SHORTEST: Final = 16  # places of a search after that
 _LOOKED_AT: Final = 64  # expressions of a search for a settled text
 _REMEMBERED: Final = 100_000  # stacks before the cache is cleared
-_ABOVE: Final = 8  # most nodes above a LEXED
 _DEEPEST: Final = 1024  # expressions of a stack
 
 
@@ -60,7 +59,7 @@ class Verdicts:
         arena = self._arena
         node, stack = arena.place(place)
         asked = arena.verdict(place) == at.V_UNKNOWN and arena.record(node)[0] != at.GUARDED
-        whole = self._stack_expr(node, stack) if self._can_be_said(node, stack) else None
+        whole = self._stack_expr(node, stack)
         if whole is not None:
             arena.set_verdict(place, self._verdict(whole))
         elif asked:
@@ -74,16 +73,6 @@ class Verdicts:
         self._futile = min(self._futile + 1, _FUTILE)
         if self._futile == _FUTILE:
             self._arena.context.short = _SHORTEST
-
-    def _can_be_said(self, node: int, stack: int) -> bool:
-        """Return True if no node on a place stands for any text; none does below a LEXED."""
-        record, above = self._arena.record(node), 0
-        while stack and above < _ABOVE and record[0] != at.LEXED:
-            node, stack = self._arena.pop(stack)
-            record, above = self._arena.record(node), above + 1
-        while record[0] == at.LITERAL:
-            record = self._arena.record(record[3])
-        return record[0] not in (at.CLEAR, at.SEQUENCE)
 
     def settled(self, expr: Expr) -> bool:
         """Return True if an expression surely has a text that leaves no guard."""

@@ -50,10 +50,9 @@ from guideway.automaton.kernels.token_rows import (
     walk_below,
     walk_keys,
 )
-from guideway.automaton.kernels.tries import child_of, has_below, set_tokens, stored_row
+from guideway.automaton.kernels.tries import child_of, has_below, set_listed, set_tokens, stored_row
 
 _FEW_NODES: Final = 4  # trie nodes of an exit; with more, the rests are merged to a trie
-_FEW_TOKENS: Final = 2048  # tokens that are listed as ranges; more become a row
 
 
 @inner
@@ -72,11 +71,9 @@ def _make_lexer_mask(context: Context, macro: int, below: int) -> int:
     if ranges < 0:
         return ranges
     start = context.listing.used
-    used = checked(_packed(context, start, ranges))
-    last = checked(_write_exits(context, start + used, groups))
+    last = checked(_write_exits(context, start + 2 * ranges, groups))
     mask = context.lexer_masks[number]
-    mask.tokens, mask.exits = start, start + used
-    mask.ranges = ranges if used == 2 * ranges else at.WHOLE_ROW
+    mask.tokens, mask.ranges, mask.exits = start, ranges, start + 2 * ranges
     mask.known = 1
     context.listing.used = last
     return at.OK
@@ -177,28 +174,6 @@ def _lets_pass(context: Context, by: int, byte: int) -> bool:
             return False
         guard = nodes[guard].c
     return True
-
-
-@inner
-def _packed(context: Context, start: int, ranges: int) -> int:
-    """Turn ranges of many tokens into a row; return the length of either, or FULL."""
-    listed, ids, tokens = context.listing, context.trie_tokens, 0
-    for index in range(ranges):
-        tokens += listed[start + 2 * index + 1] - listed[start + 2 * index]
-    words, behind = context.row_words, start + 2 * ranges
-    if tokens <= _FEW_TOKENS or 2 * ranges == words:
-        return 2 * ranges
-    if behind + words > context.listing.room:
-        return full(context, at.LISTING)
-    for word in range(words):
-        listed[behind + word] = 0
-    for index in range(ranges):
-        for place in range(listed[start + 2 * index], listed[start + 2 * index + 1]):
-            token = ids[place]
-            listed[behind + (token >> 5)] |= 1 << (token & 31)
-    for word in range(words):
-        listed[start + word] = listed[behind + word]
-    return words
 
 
 @inner
@@ -320,14 +295,8 @@ def fill_lexer(context: Context, row: Words, below: int, node: int, stack: int) 
 @inner
 def _add_seen(context: Context, row: Words, mask: LexerMask) -> None:
     start, listed = mask.tokens, context.listing
-    if mask.ranges == at.WHOLE_ROW:
-        for word in range(context.row_words):
-            row[word] |= np.uint32(listed[start + word])
-        return
     for index in range(start, start + 2 * mask.ranges, 2):
-        for place in range(listed[index], listed[index + 1]):
-            token = context.trie_tokens[place]
-            row[token >> 5] |= np.uint32(1) << np.uint32(token & 31)
+        set_listed(context, row, listed[index], listed[index + 1])
 
 
 @inner

@@ -166,7 +166,7 @@ class LexerMask(Record):
     """Tokens that a macro state of terminals reads below a trie node, and its exits."""
 
     tokens: i32  # index in `listing`
-    ranges: i32  # number of ranges (from, to in `trie_tokens`), or WHOLE_ROW
+    ranges: i32  # number of ranges (from, to in `trie_tokens`)
     exits: i32  # index in `listing`: their number, then each `Exit`
     known: i32
 
@@ -182,7 +182,6 @@ class Exit(Record):
 
 
 EXIT_SIZE: Final = 4
-WHOLE_ROW: Final = -1
 MANY_NODES: Final = -2
 
 
