@@ -12,7 +12,6 @@ from guideway.automaton.pushdown_automaton import PushdownAutomaton
 from guideway.automaton.states import States
 from guideway.automaton.token_mask_cache import shared_mask_cache
 from guideway.automaton.token_tries import unpack
-from guideway.json_schema.spelling import spell_character
 from guideway.language.derivative import Derivatives
 from guideway.language.expr import (
     alt,
@@ -82,21 +81,6 @@ def test_strings_whose_parts_overlap_are_read_as_the_plain_engine_reads_them() -
     vocabulary = gw.Vocabulary(words, eos_ids={len(words) - 1})
     for end in "!?":
         assert compared(concat(string, literal(end)), '"(.', 5, vocabulary) > 4
-
-
-def test_what_is_repeated_is_read_with_the_characters_behind_it() -> None:
-    dot, bracket = (spell_character(((ord(c), ord(c)),), plain=False) for c in ".(")
-    either = spell_character(((ord("("), ord(")")),), plain=False)
-    expr = concat(repeat(either, 1), dot, bracket, dot, repeat(bracket), either, literal("!"))
-    assert compared(expr, "(.)!", 5) > 4
-
-
-@pytest.mark.parametrize("escaped", [False, True])
-@pytest.mark.parametrize("low", [0, 1, 5])
-def test_a_letter_is_read_with_those_that_are_repeated_behind_it(low: int, escaped: bool) -> None:
-    either = spell_character(((ord("("), ord(")")),), plain=False) if escaped else byte_set(b"()")
-    again, end = repeat(byte_set(b"(.)"), low), literal("!")
-    assert compared(concat(either, again, end), "(.)!", 5) > 2
 
 
 def test_rules_may_stand_for_rules_and_share_what_they_stand_for() -> None:
