@@ -44,6 +44,7 @@ from guideway.json_schema.parser import LooseParts, parse_json_schema
 from guideway.json_schema.resources import JSON_TEXT, Draft
 from guideway.json_schema.satisfiability.lazy_parts import find_lazy_parts
 from guideway.json_schema.satisfiability.parts import LazySchema
+from guideway.json_schema.satisfiability.parts import items_of as raw_items
 from guideway.json_schema.scalars import number, string, text_content
 from guideway.json_schema.source import JsonSchema
 from guideway.json_schema.spelling import QUOTE, JsonStyle, Spelling, json_array, json_style, quoted
@@ -55,8 +56,6 @@ from guideway.language.nodes import Expr, Rule
 from guideway.sources.json_style import Whitespace, WhitespaceName
 
 Raw: TypeAlias = "dict[str, Any]"
-Values: TypeAlias = Callable[[Any], Expr]
-Decided: TypeAlias = "Callable[[LazyLowering, Any], Expr]"
 
 _PARTED: Final = frozenset(("object", "array"))
 _WHOLE: Final = ("null", "boolean", "number", "string")
@@ -73,37 +72,22 @@ _leaves: dict[Hashable, Expr] = {}  # of leaves, by style, draft and keywords
 
 @final
 class LazyLowering:
-    """The values of one lazy schema."""
+    """The values of a schema, whose parts are lowered when a text enters them."""
 
-    def __init__(
-        self,
-        schema: LazySchema,
-        style: JsonStyle,
-        lower: Values,
-        lower_decided: Decided,
-        forget_decided: Callable[[], None],
-    ) -> None:
-        """Begin with nothing lowered.
-
-        Args:
-            schema: what is lowered.
-            style: how its JSON is written.
-            lower: gives the values of a schema without parts.
-            lower_decided: gives the values of a decided or late part of this lowering.
-            forget_decided: forgets what that has made.
-        """
-        self._schema, self._style = schema, style
-        self._lower, self._lower_decided, self._forget_decided = (
-            lower,
-            lower_decided,
-            forget_decided,
-        )
+    def __init__(self, schema: LazySchema, source: JsonSchema) -> None:
+        """Begin with nothing lowered, and read the parts that are decided now."""
+        self._schema, self._source, self._style = schema, source, json_style(source)
         # Rules that nobody holds are made anew, the same. They hold what makes them until they are
         # entered: were they held here, what is dropped would wait for Python's collector.
         self._values: dict[int, Expr] = {}
         self._named: dict[int, ref[Rule]] = {}
         self._types: dict[str, Expr] = {}
         self._rules = 0
+        self._pointers: dict[int, str] = {}
+        self._places = schema.pointers(schema.decided.keys() | schema.late.keys())
+        self._formulas: tuple[LooseParts, Lowering] | None = None
+        if schema.decided:
+            self._lowering()
 
     def kept_for(self, whole: Expr) -> Expr:
         """An expression with which all is forgotten that was made: what is made leads back here.
@@ -118,7 +102,9 @@ class LazyLowering:
         """Forget what was made; who has some of it goes on with that, others make the same anew."""
         for made in (self._values, self._named, self._types):
             made.clear()
-        self._forget_decided()
+        if self._formulas is not None:
+            self._formulas[1].forget()
+            self._formulas = None
 
     def text(self) -> Expr:
         """A whole JSON text of the root."""
@@ -169,9 +155,9 @@ class LazyLowering:
 
     def _own(self, raw: Raw) -> Expr:
         if id(raw) in self._schema.decided:
-            return self._lower_decided(self, raw)
+            return self._by_formula(raw)
         if id(raw) in self._schema.late:
-            return self._rule("late", self._surely(raw), self._late, raw)
+            return self._rule("late", self._surely(raw), self._by_formula, raw)
         return EMPTY if self._schema.is_nothing(raw) else self._parted(raw)
 
     def _parted(self, raw: Raw) -> Expr:
@@ -196,8 +182,33 @@ class LazyLowering:
         others = [name for name in names or (*_WHOLE, "array", "object") if name not in taken]
         return alt(*rules, self._plain_value({**raw, "type": others})) if others else alt(*rules)
 
-    def _late(self, raw: Raw) -> Expr:
-        return self._lower_decided(self, raw)
+    def _by_formula(self, raw: Raw) -> Expr:
+        """The values of a decided or late part."""
+        parts, lowering = self._lowering()
+        return lowering.whole(lowering.meaning.said(self._enter(parts, raw)))
+
+    def _lowering(self) -> "tuple[LooseParts, Lowering]":
+        """The lowering of decided and late parts."""
+        found = self._formulas  # others may drop it meanwhile
+        if found is None:
+            schema, strict = self._schema, self._source.formats == "strict"
+            parts = LooseParts(schema.root, schema.draft, strict=strict)
+            for raw in schema.decided.values():
+                _ = parts[self._enter(parts, raw)]  # reads it
+
+            def lazily(address: Address) -> Expr | None:
+                raw = parts.raw(address)
+                return self.value(raw) if schema.is_lazy(raw) else None
+
+            document = Document(parts.root, parts, parts.restricts, parts.first)
+            lowering = Lowering(self._source, document, lazily, surely=not schema.decided)
+            found = self._formulas = parts, lowering
+        return found
+
+    def _enter(self, parts: LooseParts, raw: Raw) -> Address:
+        while id(raw) not in self._pointers:
+            self._pointers.update((next(self._places),))
+        return parts.enter(self._pointers[id(raw)], raw)
 
     def _surely(self, raw: Raw) -> bool:
         """Whether a part has an instance, and nothing in it has to be looked at when compiling."""
@@ -221,7 +232,7 @@ class LazyLowering:
         key = (self._style, self._schema.draft, words)
         found = _leaves.get(key)
         if found is None:
-            found = self._lower(raw)
+            found = _lower_at_once(self._source, self._schema.draft, raw)
             if len(_leaves) >= _MOST_LEAVES:
                 _leaves.clear()
             _leaves[key] = found
@@ -243,14 +254,7 @@ class LazyLowering:
         return json_object(members, self._style, inhabited=only and self._surely(raw))
 
     def _array(self, raw: Raw) -> Expr:
-        items, prefix, rest = raw.get("items", True), list[Any](), True
-        if items.__class__ is list:
-            prefix = items
-            rest = raw.get("additionalItems", True)
-        else:
-            rest = items
-            if "prefixItems" in self._schema.said(raw):
-                prefix = raw["prefixItems"]
+        prefix, rest = raw_items(raw, self._schema.said(raw))
 
         def item(position: int) -> Expr:
             return self.value(prefix[position] if position < len(prefix) else rest)
@@ -314,60 +318,12 @@ def lower_lazily(source: JsonSchema) -> LazyLowering | None:
     told = partial(lowers, json_style(source).spelling)
     strict = source.formats == "strict"
     lazy = find_lazy_parts(source.value, strict=strict, lowers=told, pay=spend)
-    return None if lazy is None else _apart(lazy, source)
+    return None if lazy is None else LazyLowering(lazy, source)
 
 
 def _lower_at_once(source: JsonSchema, draft: Draft, raw: Json) -> Expr:
     parts = LooseParts(raw, draft, strict=False)
     return Lowering(source, Document(parts.root, parts)).value(leaf(Holds(parts.root)))
-
-
-def _apart(schema: LazySchema, source: JsonSchema) -> LazyLowering:
-    """Lowering of a schema part by part, with its decided parts read."""
-    strict = source.formats == "strict"
-    generals: list[tuple[LooseParts, Lowering]] = []  # at most one, made on demand
-    pointers: dict[int, str] = {}
-    places = schema.pointers(schema.decided.keys() | schema.late.keys())
-
-    def enter(parts: LooseParts, raw: Json) -> Address:
-        while id(raw) not in pointers:
-            pointers.update((next(places),))
-        return parts.enter(pointers[id(raw)], raw)
-
-    def general(made: LazyLowering) -> tuple[LooseParts, Lowering]:
-        found = next(iter(generals), None)  # others may drop it meanwhile
-        if found is None:
-            parts = LooseParts(schema.root, schema.draft, strict=strict)
-            for raw in schema.decided.values():
-                _ = parts[enter(parts, raw)]  # reads it
-
-            def lower_lazily(address: Address) -> Expr | None:
-                raw = parts.raw(address)
-                return made.value(raw) if schema.is_lazy(raw) else None
-
-            document = Document(parts.root, parts, parts.restricts, parts.first)
-            lowering = Lowering(source, document, lower_lazily, surely=not schema.decided)
-            found = parts, lowering
-            generals.append(found)
-        return found
-
-    def lower_decided(made: LazyLowering, raw: Json) -> Expr:
-        parts, lowering = general(made)
-        return lowering.whole(lowering.meaning.said(enter(parts, raw)))
-
-    lower = partial(_lower_at_once, source, schema.draft)
-    made = LazyLowering(
-        schema, json_style(source), lower, lower_decided, partial(_forget, generals)
-    )
-    if schema.decided:
-        general(made)
-    return made
-
-
-def _forget(generals: "list[tuple[LooseParts, Lowering]]") -> None:
-    for _, lowering in generals:
-        lowering.forget()
-    generals.clear()
 
 
 @final

@@ -88,18 +88,6 @@ class Meaning:
         self._turned: dict[Formula, Formula] = {}  # 2,000 tests of tests took 20 s one by one
         self.outlines = Outlines(document)
         self.constants = Constants(document)
-        self._impossible: dict[Formula, bool] = {}
-
-    def impossible(self, value: Formula) -> bool:
-        """Return True if a formula plainly has no value of any type."""
-        found = self._impossible.get(value)
-        if found is None:
-            found = self.outlines.impossible(value) or (
-                isinstance(value, Every)
-                and all(self.of(value, kind) is FALSE for kind in self.outlines.kinds(value))
-            )
-            self._impossible[value] = found
-        return found
 
     def said(self, address: Address | None) -> Formula:
         """The formula that a schema holds; TRUE for None or a schema without conditions."""

@@ -19,7 +19,7 @@ from guideway.json_schema.resources import (
     has_dynamic,
     joined,
 )
-from guideway.json_schema.satisfiability.assertions import VALUED
+from guideway.json_schema.satisfiability.parts import VALUED
 from guideway.json_schema.source import JsonSchema
 from guideway.json_schema.text import (
     Json,

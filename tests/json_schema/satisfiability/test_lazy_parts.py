@@ -5,15 +5,13 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-import jsonschema
 import pytest
 
 from guideway.errors import GuidewayError, SourceError, UnsupportedError
 from guideway.json_schema.lowering import Lowering, lower_json_schema
 from guideway.json_schema.parser import parse_json_schema
-from guideway.json_schema.satisfiability.assertions import Validator
 from guideway.json_schema.satisfiability.lazy_parts import find_lazy_parts
-from guideway.json_schema.satisfiability.parts import ASSERTED, LazySchema
+from guideway.json_schema.satisfiability.parts import LazySchema
 from guideway.json_schema.source import JsonSchema
 from guideway.json_schema.text import Json, read_json
 from guideway.language.derivative import Derivatives
@@ -66,17 +64,12 @@ WILD: list[Any] = [
     {"anyOf": []},
     {"allOf": [{"properties": {"a": TEXT}}, {"required": "a"}]},
     {"allOf": [{"properties": ["a"]}, {"required": ["a"]}]},
-    {"oneOf": [{"type": "integer"}, {"type": "number"}]},
-    {**DRAFT_4, "oneOf": [{"const": "a"}, {"const": "b"}]},
     {"uniqueItems": 1},
     {"patternProperties": {"(": TEXT}},
     {"patternProperties": {"^a": {"type": "strong"}}},
     *({"patternProperties": wrong} for wrong in ([], 1, None, "^a")),
     {"minProperties": -1},
     {"anyOf": [{"required": "a"}], "type": "object"},
-    {"oneOf": [{"required": ["a"]}, {"required": ["a"]}], "type": "object"},
-    {"not": {"required": []}},
-    {"not": {"required": ["a"]}, "required": ["a"]},
     {"dependentRequired": {"a": "b"}},
     {"dependentRequired": []},
     {"type": "integer", "multipleOf": 998244353},
@@ -133,7 +126,14 @@ WILD: list[Any] = [
     [],
     3,
 ]
+NEVER: list[Any] = [
+    {**DRAFT_4, "oneOf": [{"const": "a"}, {"const": "b"}]},
+    {"oneOf": [{"required": ["a"]}, {"required": ["a"]}], "type": "object"},
+    {"not": {"required": []}},
+    {"not": {"required": ["a"]}, "required": ["a"]},
+]  # late parts without an instance
 LATE: list[Any] = [
+    {"oneOf": [{"type": "integer"}, {"type": "number"}]},
     {"uniqueItems": True, "minItems": 2},
     {"$ref": "#/enum/0", "enum": [{}]},
     {"enum": [{}], "properties": {}},
@@ -193,14 +193,14 @@ def test_what_is_not_tame_is_left_to_the_reader(schema: Any) -> None:
     assert found is None or (found.decided and found.decided.keys() <= found.eager)
 
 
-@pytest.mark.parametrize("schema", LATE)
-def test_what_meets_waits_until_it_is_entered_where_it_has_an_instance(schema: Any) -> None:
+@pytest.mark.parametrize("schema", [*LATE, *NEVER])
+def test_what_meets_waits_until_it_is_entered(schema: Any) -> None:
     found = lazy(schema)
     assert found is not None
     assert found.late
     assert not found.decided
-    assert found.late.keys() <= found.sure
-    assert Derivatives(EMPTY).alive(lower_json_schema(JsonSchema(schema)))
+    alive = Derivatives(EMPTY).alive(lower_json_schema(JsonSchema(schema)))
+    assert alive is (schema not in NEVER)
 
 
 def fate(make: Callable[[], object]) -> tuple[type[GuidewayError], str | None] | None:
@@ -211,7 +211,7 @@ def fate(make: Callable[[], object]) -> tuple[type[GuidewayError], str | None] |
     return None
 
 
-@pytest.mark.parametrize("schema", [*TAME, *WILD, *LATE])
+@pytest.mark.parametrize("schema", [*TAME, *WILD, *LATE, *NEVER])
 @pytest.mark.parametrize("part", [False, True])
 def test_parts_that_are_wrong_are_wrong_in_the_same_place(schema: Any, part: bool) -> None:
     """Whatever reading all of it refuses is refused, be it in the midst of what is lazy."""
@@ -251,13 +251,9 @@ def test_values_that_nest_deeply_are_left_to_the_reader_of_all_schemas():
         assert lazy.is_lazy(raw) is is_lazy
 
 
-# What is told of an instance is so: yes and no agree with a validator, whatever is not known.
-
-FORMATS = jsonschema.FormatChecker(["date", "ipv4"])
-ASSERTIONS_TEXT, WORD = {"type": "string"}, {"type": "string", "minLength": 1}
-TARGETS: dict[str, Any] = {"#/$defs/text": ASSERTIONS_TEXT, "#/$defs/any": True}
+WORD = {"type": "string", "minLength": 1}
 LEAVES: list[Any] = [
-    *(True, False, {}, ASSERTIONS_TEXT, WORD, {"type": "integer"}, {"type": ["number", "null"]}),
+    *(True, False, {}, TEXT, WORD, {"type": "integer"}, {"type": ["number", "null"]}),
     *({"enum": ["a", 1, None]}, {"const": 1}, {"enum": [{"a": 1}, [], [1]]}, {"const": True}),
     *({"maxLength": 0}, {"pattern": "^a"}, {"format": "date"}, {"pattern": "b$"},
       {"multipleOf": 2}),
@@ -268,15 +264,6 @@ LEAVES: list[Any] = [
     *({"format": "ipv4"}, {"const": [{"a": 1}]}, {"uniqueItems": False}),
     *({"contains": True}, {"$ref": "#/$defs/text", "minLength": 1}),
 ]  # fmt: skip
-VALUES: list[Any] = [
-    *(None, True, False, 0, 1, 1.5, "", "a", "ab", [], {}, {"a": 1}, {"b": "a"}),
-    *({"a": "x", "b": 2}, {"ab": {"a": ""}}, {"a": []}, [1], [True, "a"], [[]]),
-    *([1, 1, 1.5], ["", "ab", 1, "b"], [{"a": 1}], [[], {"b": [None]}], "2000-01-01"),
-]
-
-
-def judge(*, alone: bool = False) -> Validator:
-    return Validator(TARGETS, lambda part: part.keys() & ASSERTED[2020], alone=alone)
 
 
 def grown(pick: Callable[[list[Any]], Any], depth: int) -> Any:
@@ -296,23 +283,6 @@ def grown(pick: Callable[[list[Any]], Any], depth: int) -> Any:
     ])  # fmt: skip
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_yes_and_no_are_what_a_validator_says(seed: int) -> None:
-    chance = random.Random(seed)
-    told = 0
-    for _ in range(150):
-        schema = grown(chance.choice, chance.randint(0, 2))
-        defs = {"text": ASSERTIONS_TEXT, "any": True}
-        whole = {"$ref": "#/$defs/it", "$defs": {"it": schema, **defs}}
-        validator = jsonschema.Draft202012Validator(whole, format_checker=FORMATS)
-        raw: Any = read_json(json.dumps(schema))
-        for value in VALUES:
-            answer = judge().holds(raw, read_json(json.dumps(value)))
-            told += answer is not None
-            assert answer is None or answer == validator.is_valid(value), (schema, value)
-    assert told > 1500
-
-
 @pytest.mark.untraced
 @pytest.mark.parametrize("seed", range(4))
 def test_what_surely_has_an_instance_has_one(seed: int) -> None:
@@ -325,23 +295,10 @@ def test_what_surely_has_an_instance_has_one(seed: int) -> None:
             "allOf": [grown(chance.choice, chance.randint(0, 2)), chance.choice([kind, {}])]
         }
         schema = chance.choice([schema["allOf"][0], schema])
-        whole = {"items": schema, "$defs": {"text": ASSERTIONS_TEXT, "any": True}}
+        whole = {"items": schema, "$defs": {"text": TEXT, "any": True}}
         source = JsonSchema({**whole, "minItems": 1, "type": "array"})
         found = find_lazy_parts(read_json(source.text), strict=False)
         if found is not None and id(found.root) in found.sure:
             told += 1
             assert Derivatives(EMPTY).alive(Lowering(source).text()), schema
-    assert told > 100
-
-
-def test_what_nests_too_deeply_or_branches_too_much_is_not_told():
-    deep: Any = {}
-    for _ in range(100):
-        deep = {"allOf": [deep]}
-    assert judge().holds(deep, 1) is None
-    wide: Any = {"type": "string"}
-    for _ in range(20):
-        wide = {"anyOf": [wide, wide]}
-    verdicts = judge()
-    assert verdicts.holds(wide, 1) is None
-    assert verdicts.looked < 100_000
+    assert told > 30

@@ -1,9 +1,7 @@
 """Parts of a schema that surely have an instance. They are lowered only when a text enters them.
 
-    parts               the schemas in a document, references, simple parts
-    assertions          types, strings and names that a schema requires; schemas that exclude others
-    instances           search for an instance where keywords interact
+    parts               the schemas in a document, references, parts with an instance
     lazy_parts          the pass over a document that classifies its parts
 
-Any other part is decided when compiling.
+Whether any other part has one is decided when a text enters what is around it, or when compiling.
 """

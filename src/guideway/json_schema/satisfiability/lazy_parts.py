@@ -2,8 +2,8 @@
 
     lazy       nothing in it can be refused: types, bounds, values, properties, items, references
                into the same document, single alternatives. It is lowered when a text enters it.
-    late       its keywords interact, and an instance is known. It is lowered as a formula when a
-               text enters it.
+    late       its keywords interact. It is lowered as a formula when a text enters what is around
+               it, which asks whether it has an instance.
     decided    all others, which are read and decided when compiling
 
 Most real schemas contain only lazy parts. Without this pass compiling and the first mask of 1,889
@@ -18,35 +18,28 @@ from typing import Any, Final, TypeAlias, final
 from guideway.errors import GuidewayError
 from guideway.json_schema.formats import FORMATS
 from guideway.json_schema.resources import LATEST, Draft, find_draft
-from guideway.json_schema.satisfiability.assertions import (
-    DEPENDENT,
-    UNTOLD,
-    VALUED,
-    Raw,
-    Said,
-    Validator,
-    allows_nothing,
-    exclude_each_other,
-    most_dependent,
-    needs,
-)
-from guideway.json_schema.satisfiability.instances import InstanceSearch
 from guideway.json_schema.satisfiability.parts import (
     ASSERTED,
     BELOW,
+    DEPENDENT,
     GROUPS,
     PLACED,
+    VALUED,
     Instances,
     LazySchema,
+    Raw,
+    Said,
     Targets,
+    allows_nothing,
     has_loop,
     holds_reference,
     is_plain,
     is_plain_pattern,
     is_shallow,
+    most_dependent,
+    needs,
     reaching,
     schemas_at,
-    stands_for,
 )
 from guideway.json_schema.text import Json
 from guideway.json_schema.tree import OF_SCALARS, TYPES, factor_of
@@ -323,7 +316,6 @@ class _Check:
         self._todo: list[Any] = [root]
         self._holding = Holding(draft, strict, lowers, self._todo)
         self._in_place: dict[int, list[Any]] = {}
-        self._one_of: list[Raw] = []
         self.below: list[tuple[int, list[Any]]] = []
         self.instances = Instances()
         self.targets = Targets(root, draft)
@@ -333,8 +325,6 @@ class _Check:
         self.late: dict[int, Raw] = {}
         self.typed: dict[int, str] = {}
         self._nothing: list[int] = []
-        self._plainly: dict[int, Any] = {}
-        self._stood_for: dict[int, Any] = {}
         self._shapes: dict[tuple[str, ...], Shape] = {}  # by the keywords of a part
 
     def passes(self) -> bool:
@@ -354,16 +344,9 @@ class _Check:
                 return False
         if self._leads_elsewhere() or has_loop(self._in_place):
             return False
-        self.decided |= {
-            id(raw): raw
-            for raw in self._one_of
-            if not exclude_each_other(raw["oneOf"], self._resolved)
-        }
         self._postpone()
         self._pay(_DECIDED_COST * len(self.decided))
-        self.instances.settle(self.decided)
-        unsure = self.late.keys() - self.instances.sure
-        self.decided |= {key: self.late.pop(key) for key in unsure}
+        self.instances.settle()
         for key in self._nothing:
             del seen[key]
         return True
@@ -404,27 +387,17 @@ class _Check:
         return "$schema" in raw
 
     def _postpone(self) -> None:
-        """Find the decided parts that are late, once all references are known."""
-        if not self.decided:
-            return
-        self.instances.drop(self.decided)
-        wrong = {key for key, raw in self.decided.items() if not self._is_well_formed(raw)}
-        self._todo.clear()
-
-        def said_of(part: Raw) -> "set[str] | frozenset[str]":
-            return UNTOLD if id(part) in wrong else part.keys() & self._asserted
-
-        judge = Validator(self.targets, said_of, alone=self._draft <= 7)
-        witnesses = InstanceSearch(judge)
+        """Find the decided parts that may wait, once all references are known."""
         factors = [part["multipleOf"] for part in self.seen.values() if "multipleOf" in part]
         patterns = len({name for part in self.seen.values() for name in _key_patterns(part)})
         meets = _have_multiple(factors) and patterns <= _MOST_PATTERNS
         for key, raw in [*self.decided.items()]:
-            known = key not in wrong and _may_wait(raw, judge.said_of(raw), meets)
-            needed = witnesses.needs(raw) if known else None
-            if needed is not None:
+            if self._is_well_formed(raw) and _may_wait(raw, raw.keys() & self._asserted, meets):
                 self.late[key] = self.decided.pop(key)
-                self.instances.wait(raw, needed, every=True)
+        self._todo.clear()
+        # What applies to the same instance is decided together.
+        together = reaching(self.decided, [*self._in_place.items()]) & self.late.keys()
+        self.decided |= {key: self.late.pop(key) for key in together}
 
     def _is_well_formed(self, raw: Raw) -> bool:
         """Return True if the keywords of a decided part have well-formed values."""
@@ -467,37 +440,13 @@ class _Check:
 
     def _group(self, raw: Raw, name: str) -> bool:
         branches = raw[name]
-        most = 1 if name == "allOf" else MOST_BRANCHES
+        most = MOST_BRANCHES if name == "anyOf" else 1
         if branches.__class__ is not list or not 1 <= len(branches) <= most:
             return False
-        if name == "oneOf" and len(branches) > 1:
-            self._pay(_LATE)
-            self._one_of.append(raw)
         self._todo.extend(branches)
         self._in_place[id(raw)] = branches
         self.instances.wait(raw, branches, every=False)
         return True
-
-    def _resolved(self, part: Any) -> Any:
-        """The resolved part with its asserting keywords; True if unknown."""
-        decided, late, known, way = self.decided, self.late, self._stood_for, list[int]()
-        while (key := id(part)) not in decided and key not in late:
-            if key in known:
-                part = known[key]
-                break
-            below = stands_for(part, self.targets)
-            if not below:
-                break
-            way.append(key)
-            part = below[0] if len(below) == 1 else True
-        known.update(dict.fromkeys(way, part))  # the way is another one's, too
-        if part.__class__ is not dict:
-            return part
-        found = self._plainly.get(id(part))
-        if found is None:
-            found = {name: part[name] for name in part.keys() & self._asserted}
-            self._plainly[id(part)] = found = True if "$ref" in part else found
-        return found
 
     def _judge(self, raw: Raw, said: Said) -> bool:
         """Record that a schema has an instance, or what it needs for one."""

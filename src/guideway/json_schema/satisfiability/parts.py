@@ -1,16 +1,22 @@
-"""The parts of a JSON Schema: what lies below what, references, and their classification."""
+"""The parts of a JSON Schema: references, what lies below what, and which have an instance."""
 
-from collections.abc import Collection, Iterator
+import re
+from collections.abc import Callable, Collection, Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import lru_cache, reduce
 from typing import Any, Final, TypeAlias, cast, final
 from urllib.parse import unquote
 
 from guideway.errors import GuidewayError
 from guideway.json_schema.resources import JSON_TEXT, READ, Draft
-from guideway.json_schema.satisfiability.assertions import Raw, allows_nothing
 from guideway.json_schema.text import Json, extend, steps
 from guideway.regex.search import parsed
+
+Raw: TypeAlias = "dict[str, Any]"
+Said: TypeAlias = AbstractSet[str]
+"""The asserting keywords of a schema."""
 
 _NO_RESOURCE: Final = ("", "#")  # identifiers that begin so open no resource
 
@@ -151,6 +157,146 @@ def is_plain_pattern(text: str) -> bool:
     return not (pattern.looks or pattern.boundaries or pattern.backs)
 
 
+VALUED: Final = frozenset(("enum", "const"))
+_TYPES: Final[dict[type, set[str]]] = {
+    str: {"string"},
+    bool: {"boolean"},
+    int: {"integer", "number"},
+    type(None): {"null"},
+}
+_LOWER: Final = frozenset(("minimum", "exclusiveMinimum"))
+_UPPER: Final = frozenset(("maximum", "exclusiveMaximum"))
+_BOUNDS: Final = _LOWER | _UPPER
+_NUMBERS: Final = frozenset((int, Decimal))
+_OPEN_OR_FEWER: Final = frozenset(("exclusiveMinimum", "exclusiveMaximum", "multipleOf"))
+_MANY: Final = 1 << 62
+# A sequence of repeated character classes, with outer anchors only: it always matches some text.
+_ANY_LENGTH: Final = re.compile(
+    r"\^?(?:(?:[A-Za-z0-9 _:@/,;-]|\\[dws.]|\[(?:[a-z0-9_.-]|A-Z)+\])"
+    r"(?:[*+?]|\{\d+(?:,\d*)?\})?)*\$?"
+)
+
+
+def needs(raw: Raw, said: Said) -> list[Any] | None:
+    """Subschemas that must have instances for a schema to have one; None if that is not known.
+
+    The schema is well formed, without references and combining keywords. `said` are its asserting
+    keywords.
+
+    >>> needs({"type": "array", "items": False, "minItems": 1}, {"type", "items", "minItems"})
+    [False]
+    """
+    if not said.isdisjoint(VALUED):
+        return _valued(raw, said)
+    types: Any = raw.get("type")
+    return (_JUDGES[types] if types.__class__ is str else _any_type)(raw, said)
+
+
+def _any_type(raw: Raw, said: Said) -> list[Any] | None:
+    if "type" not in raw:
+        return []
+    found = [_JUDGES[name](raw, said) for name in raw["type"]]
+    return [] if [] in found else next((needed for needed in found if needed), None)
+
+
+def _valued(raw: Raw, said: Said) -> list[Any] | None:
+    """`needs` for `enum` or `const`, alone or with types and string keywords."""
+    if len(said) == 1:
+        return []
+    if not said <= {"type", *VALUED}:
+        return None
+    values = raw["enum"] if "enum" in said else [raw["const"]]
+    given = raw.get("type", "string")
+    types = {given} if given.__class__ is str else set(given)
+    return [] if any(types & _TYPES.get(value.__class__, set()) for value in values) else None
+
+
+def _surely(raw: Raw, said: Said) -> list[Any]:
+    return []
+
+
+def _string(raw: Raw, said: Said) -> list[Any] | None:
+    if "pattern" in said:
+        return [] if len(said) == 2 and _ANY_LENGTH.fullmatch(raw["pattern"]) else None
+    if "format" in said:
+        return [] if len(said) == 2 else None
+    return [] if raw.get("minLength", 0) <= raw.get("maxLength", _MANY) else None
+
+
+def _number(raw: Raw, said: Said) -> list[Any] | None:
+    """`needs` for numbers; in draft 4, exclusive bounds are booleans."""
+    bounds = [raw[name] for name in said & _BOUNDS]
+    if "multipleOf" not in said and all(bound.__class__ in _NUMBERS for bound in bounds):
+        low = max((raw[name] for name in said & _LOWER), default=None)
+        high = min((raw[name] for name in said & _UPPER), default=None)
+        if low is not None and high is not None and low < high:
+            return []
+    return _integer(raw, said)
+
+
+def _integer(raw: Raw, said: Said) -> list[Any] | None:
+    if said.isdisjoint(_LOWER) or said.isdisjoint(_UPPER):
+        return []
+    closed = "minimum" in said and "maximum" in said and said.isdisjoint(_OPEN_OR_FEWER)
+    low = raw["minimum"] if closed else None
+    return [] if low.__class__ is int and low <= raw["maximum"] else None
+
+
+def _array(raw: Raw, said: Said) -> list[Any] | None:
+    low = raw.get("minItems", 0)
+    if low > raw.get("maxItems", low):
+        return None
+    prefix, rest = items_of(raw, said)
+    needed = prefix[:low] if low <= len(prefix) else [*prefix, rest]
+    return [part for part in needed if part is not True]
+
+
+def items_of(raw: Raw, said: Said) -> tuple[list[Any], Any]:
+    """The schemas of the first items, and the one of all others."""
+    rest: Any = raw.get("items", True)
+    if rest.__class__ is list:  # before 2020-12
+        return rest, raw.get("additionalItems", True)
+    return raw["prefixItems"] if "prefixItems" in said else [], rest
+
+
+def _object(raw: Raw, said: Said) -> list[Any] | None:
+    if "required" not in said:
+        return []
+    properties, others = raw.get("properties", {}), raw.get("additionalProperties", True)
+    needed = (properties.get(name, others) for name in raw["required"])
+    return [part for part in needed if part is not True]
+
+
+_JUDGES: Final[dict[str, Callable[[Raw, Said], "list[Any] | None"]]] = {
+    "null": _surely,
+    "boolean": _surely,
+    "string": _string,
+    "integer": _integer,
+    "number": _number,
+    "array": _array,
+    "object": _object,
+}
+
+
+DEPENDENT: Final = frozenset(("dependentRequired", "dependencies", "dependentSchemas"))
+"""Keywords by which the presence of a name requires something."""
+
+
+def allows_nothing(raw: Raw, said: Said) -> bool:
+    """Return True for `{"not": {}}`, a common way to write `false`."""
+    return said == {"not"} and (raw["not"] is True or raw["not"] == {})
+
+
+def most_dependent(raw: Raw, said: Said) -> int:
+    """The greatest number of entries in a dependency keyword."""
+    return max((len(_mapped(raw[name])) for name in said & DEPENDENT), default=0)
+
+
+def _mapped(value: Any) -> list[Any]:
+    """Values of an object, or [None] for anything else."""
+    return list(value.values()) if value.__class__ is dict else [None]
+
+
 Waiting: TypeAlias = tuple[int, list[Any], bool]
 """A part, the parts whose instances it needs, and True if it needs all, not any, of them."""
 
@@ -202,7 +348,7 @@ class Instances:
     >>> known = Instances()
     >>> known.sure.add(id(leaf))
     >>> known.wait(box, [leaf, False], every=False)
-    >>> known.settle(decided=())
+    >>> known.settle()
     >>> id(box) in known.sure
     True
     """
@@ -215,14 +361,9 @@ class Instances:
         """Record that a part has an instance if all (`every`) or any of `needed` have."""
         self._waiting.append((id(part), needed, every))
 
-    def drop(self, parts: Collection[int]) -> None:
-        """Forget the needs of some parts."""
-        self._waiting = [one for one in self._waiting if one[0] not in parts]
-
-    def settle(self, decided: Collection[int]) -> None:
+    def settle(self) -> None:
         """Propagate instances to the parts that wait for them, latest first."""
-        waiting = (one for one in reversed(self._waiting) if one[0] not in decided)
-        left = [one for one in waiting if not self._settled(*one)]
+        left = [one for one in reversed(self._waiting) if not self._settled(*one)]
         dependents: dict[int, list[Waiting]] = {}
         for one in left:
             for part in one[1]:
