@@ -1,9 +1,8 @@
 """Derivatives of formulas by one member or item."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from heapq import heappop, heappush
-from math import prod
-from typing import Protocol, TypeAlias, cast, final
+from typing import Protocol, TypeAlias, final
 
 from guideway.errors import GuidewayError, LimitError
 from guideway.json_schema.discriminators import Unlike
@@ -47,10 +46,7 @@ from guideway.language.values import by_value
 
 MOST_PAIRS = 1 << 10
 _MOST_KNOWN = 1 << 16
-_CASE = 120  # fuel of one case of `_split`,
-_LOOK = 16  # of a part of a formula for all cases, 7 µs,
-_PAIR = 8  # and of checking two tests for exclusion
-_FEW = 24  # alternatives, or products of them
+_FEW = 24  # alternatives that are made disjoint
 Pairs: TypeAlias = dict[Formula, Formula]  # formula of the rest: formula of the value
 
 
@@ -64,18 +60,6 @@ class Now:
     def opposite(self) -> Formula:
         """Never called: a part is read once."""
         raise GuidewayError("what is said of a part has no opposite")
-
-
-@final
-@by_value
-class Kept:
-    """A formula that does not concern the part being read, as one atom."""
-
-    said: Formula
-
-    def opposite(self) -> Formula:
-        """Never called: the formula is put back as it was."""
-        raise GuidewayError("what is kept aside has no opposite")
 
 
 def now(value: Formula) -> Formula:
@@ -103,15 +87,13 @@ class Progress:
         self._read, self._judge = read, judge
         self._known: dict[Formula, Pairs | None] = {}
         self._found: dict[Formula, Pairs] = {}
-        self._skeletons: dict[Formula, Formula] = {}
-        self._exclusive: dict[tuple[Formula, Formula], bool] = {}
 
     def pairs(self, formula: Formula) -> Pairs:
         """The pairs of a formula; LimitError above `MOST_PAIRS`."""
         known = self._found.get(formula)
         if known is None:
             if len(self._known) > _MOST_KNOWN:
-                self._known, self._found, self._skeletons = {}, {}, {}
+                self._known, self._found = {}, {}
             found = fold(formula, self._make, self._known)
             known = {formula: TRUE} if found is None else self._apart(found)
             self._found[formula] = known
@@ -151,77 +133,7 @@ class Progress:
                 same = [part for part in parts if made[part] is None]
                 if isinstance(node, Some):
                     return _united([{any_of(*same): TRUE}, *changed] if same else changed)
-                if _multiply(changed):
-                    return self._split(self._skeleton(node, made))
                 return self._crossed([{all_of(*same): TRUE}, *changed] if same else changed)
-
-    def _skeleton(self, root: Formula, made: "dict[Formula, Pairs | None]") -> Formula:
-        """The derivative, with all that does not concern the value as `Kept` atoms."""
-        told, stack = self._skeletons, [root]
-        while stack:
-            node = stack[-1]
-            if node not in told:
-                missing = [part for part in node.parts if part not in told]
-                if node is not root and made[node] is None:
-                    told[node] = leaf(Kept(node))
-                elif isinstance(node, Leaf):
-                    told[node] = _aside(cast("Formula", self._read(node.atom)))
-                elif missing:
-                    stack += missing
-                    continue
-                else:
-                    spend(1)
-                    told[node] = _put_aside(node, told)
-            stack.pop()
-        return told[root]
-
-    def _split(self, skeleton: Formula) -> Pairs:
-        """Alternatives by the tests that the value passes: few if tests exclude each other."""
-        found: dict[Formula, list[Formula]] = {}
-        todo = [iter([(skeleton, TRUE)])]
-        while todo:
-            said, value = next(todo[-1], (None, TRUE))
-            if said is None:
-                todo.pop()
-                continue
-            spend(_CASE)
-            if said is FALSE or self._judge.impossible(value):
-                continue
-            tests = [atom.value for atom in atoms(said) if isinstance(atom, Now)]
-            if tests:
-                todo.append(self._cases(said, value, tests))
-            else:
-                rest = replace(said, lambda atom: atom.said if isinstance(atom, Kept) else None)
-                found.setdefault(rest, []).append(value)
-            if len(found) + len(todo) > MOST_PAIRS and paying():
-                raise _too_many(value)
-        return {rest: any_of(*values) for rest, values in found.items()}
-
-    def _cases(
-        self, said: Formula, value: Formula, tests: list[Formula]
-    ) -> Iterator[tuple[Formula, Formula]]:
-        """Rest and value for each test of a mutually exclusive set, and for none."""
-        chosen, known = list[Formula](), set[Formula]()
-        for test in dict.fromkeys(test.denies or test for test in tests):
-            spend(1 + len(chosen))
-            if test not in known and all(self._exclude(one, test) for one in chosen):
-                chosen.append(test)
-                known.add(opposite(test))
-        cases = _Cases(said, chosen)
-        for place, test in enumerate(chosen):
-            asked = len(chosen) > 1 or test in tests
-            yield cases.where(place), all_of(value, test if asked else TRUE)
-        yield cases.none, all_of(value, *(test for test in tests if test in known))
-
-    def _exclude(self, first: Formula, second: Formula) -> bool:
-        found = self._exclusive.get((first, second))
-        if found is None:
-            if len(self._exclusive) > _MOST_KNOWN:
-                self._exclusive = {}
-            spend(_PAIR)
-            found = self._judge.impossible(all_of(first, second))
-            self._exclusive[first, second] = found
-        return found
 
     def _pairs(self, after: Formula) -> Pairs:
         def make(node: Formula, made: dict[Formula, Pairs]) -> Pairs:
@@ -261,85 +173,6 @@ class Progress:
             if len(crossed) > MOST_PAIRS and paying():
                 raise _too_many(any_of(*crossed.values()))
         return crossed
-
-
-def _multiply(changed: list[Pairs]) -> bool:
-    """Return True if several parts have alternatives with many products."""
-    counts = [len(found) for found in changed if len(found) > 1]
-    return len(counts) > 1 and prod(counts) > _FEW
-
-
-def _aside(after: Formula) -> Formula:
-    def make(node: Formula, made: dict[Formula, Formula]) -> Formula:
-        if isinstance(node, Truth) or (isinstance(node, Leaf) and isinstance(node.atom, Now)):
-            return node
-        return leaf(Kept(node)) if isinstance(node, Leaf) else _put_aside(node, made)
-
-    return fold(after, make)
-
-
-def _put_aside(node: Formula, made: dict[Formula, Formula]) -> Formula:
-    """Merge the `Kept` parts."""
-    joined = all_of if isinstance(node, Every) else any_of
-    kept, others = list[Formula](), list[Formula]()
-    for part in node.parts:
-        found = made[part]
-        if isinstance(found, Leaf) and isinstance(found.atom, Kept):
-            kept.append(found.atom.said)
-        else:
-            others.append(found)
-    said = joined(*kept)
-    aside = said if not kept or isinstance(said, Truth) else leaf(Kept(said))
-    return joined(aside, *others)
-
-
-@final
-class _Cases:
-    """A formula where exactly one of some exclusive tests holds, or none."""
-
-    def __init__(self, said: Formula, tests: list[Formula]) -> None:
-        self._said, self._places = said, {test: place for place, test in enumerate(tests)}
-        self._opposites = {opposite(test): place for place, test in enumerate(tests)}
-        self._none: dict[Formula, Formula] = {}
-        self.none = fold(said, self._where_none, self._none)
-        self._parts: list[list[Formula]] = [[] for _ in tests]  # by test: the nodes with it
-        told: dict[Formula, int] = {}
-        for node in self._none:  # parts come first
-            told[node] = found = self._bits(node, told)
-            while found:
-                self._parts[(found & -found).bit_length() - 1].append(node)
-                found &= found - 1
-        spend(len(told) * _LOOK)
-
-    def where(self, place: int) -> Formula:
-        made: dict[Formula, Formula] = {}
-        for node in self._parts[place]:
-            if node.parts:
-                parts = [made.get(part) or self._none[part] for part in node.parts]
-                spend(2 + len(parts) // 4)
-                made[node] = all_of(*parts) if isinstance(node, Every) else any_of(*parts)
-            else:
-                made[node] = opposite(self._none[node])
-        return made[self._said]
-
-    def _bits(self, node: Formula, told: dict[Formula, int]) -> int:
-        if isinstance(node, Leaf):
-            value = node.atom.value if isinstance(node.atom, Now) else None
-            place = self._places.get(value, self._opposites.get(value)) if value else None
-            return 0 if place is None else 1 << place
-        found = 0
-        for part in node.parts:
-            found |= told[part]
-        return found
-
-    def _where_none(self, node: Formula, made: dict[Formula, Formula]) -> Formula:
-        if isinstance(node, Leaf):
-            value = node.atom.value if isinstance(node.atom, Now) else None
-            return FALSE if value in self._places else TRUE if value in self._opposites else node
-        parts = tuple(map(made.__getitem__, node.parts))
-        if parts == node.parts:
-            return node
-        return all_of(*parts) if isinstance(node, Every) else any_of(*parts)
 
 
 def _too_many(value: Formula) -> LimitError:
