@@ -159,9 +159,6 @@ class Distinct:
     ) -> bytes | None:
         return least(literal("]"))
 
-    def least_begun(self, argument: Hashable, least: object, read: bytes) -> None:
-        return None
-
 
 def distinct() -> Expr:
     """The language of `Distinct`."""

@@ -101,9 +101,6 @@ class Turns:
     def least_after(self, argument: Hashable, least: object) -> None:
         return None
 
-    def least_begun(self, argument: Hashable, least: object, read: bytes) -> None:
-        return None
-
 
 def test_calls_at_the_end_of_a_list_go_on_in_it_until_one_comes_back() -> None:
     assert drawn(call(Turns(), "a")) == [

@@ -86,7 +86,7 @@ def test_after_each_token_of_entangled_schemas_the_rest_suffices(seeds: range) -
 
 @pytest.mark.parametrize("order", ["any", "declared"])
 @pytest.mark.parametrize("schema", SCHEMAS)
-def test_behind_its_first_byte_a_shortest_text_is_the_shortest_rest(
+def test_behind_its_first_byte_a_shortest_text_is_as_short_as_the_shortest_rest(
     schema: Any, order: Literal["any", "declared"]
 ) -> None:
     machine = gw.compile(gw.JsonSchema(schema, key_order=order), VOCABULARY)._machine
@@ -100,7 +100,7 @@ def test_behind_its_first_byte_a_shortest_text_is_the_shortest_rest(
         for at, byte in enumerate(text):
             following = machine.step(state, byte)
             assert following is not None
-            assert machine.shortest(following) == text[at + 1 :]
+            assert len(machine.shortest(following)) == len(text) - at - 1
             state = following
 
 

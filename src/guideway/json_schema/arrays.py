@@ -403,10 +403,6 @@ class ItemsTemplate:
     ) -> bytes | None:
         return self.least(_rest_after(cast("Rest", argument), captured), least)
 
-    def least_begun(self, argument: Hashable, least: Least, read: bytes) -> bytes | None:
-        del argument, least, read
-        return None
-
     def _unfold(self, rest: Rest, look: Look) -> Expr:
         style = self.style
         close = literal("]") if self._ways.ends(rest) else EMPTY

@@ -23,7 +23,6 @@ from guideway.json_schema.key_classes import Keysets, said_by_cases
 from guideway.json_schema.objects import (
     Extras,
     KeyTexts,
-    Member,
     ObjectTemplate,
     Places,
     Rest,
@@ -266,17 +265,6 @@ class Dependent:
         if value is None or members is None:
             return None
         return _joined(value, self._in_order(members))
-
-    def least_begun(self, member: Member, least: Least, read: bytes) -> bytes | None:
-        """The rest of a needed member whose key (of a class) begins with `read`, and the others."""
-        words = self._least_members(member.rest, least) or []
-        for at, (number, word) in enumerate(words):
-            if number == member.key and word[1:].startswith(read):
-                others = (*words[:at], *words[at + 1 :])
-                return word[1:] + b"".join(b"," + other for _, other in others) + b"}"
-            if self.style.ordered and number < self.count:
-                break
-        return None
 
     def _least_members(self, rest: Rest, least: Least) -> list[tuple[int, bytes]] | None:
         """The shortest members that suffice, in order; None if none do."""

@@ -196,10 +196,6 @@ class Reading(Protocol):
         """The shortest value of a key together with the shortest rest."""
         ...
 
-    def least_begun(self, member: Member, least: Least, read: bytes) -> bytes | None:
-        """As `Template.least_begun`."""
-        ...
-
 
 @final
 class ObjectTemplate:
@@ -271,10 +267,6 @@ class ObjectTemplate:
     ) -> bytes | None:
         member = cast("Member", argument)
         return self.reading.least_behind_key(_known(member, captured), member.key, least)
-
-    def least_begun(self, argument: Hashable, least: Least, read: bytes) -> bytes | None:
-        member, reading = cast("Member", argument), self.reading
-        return reading.least_begun(member, least, read) if reading.depends(member.key) else None
 
     def is_vague(self, rest: Rest) -> bool:
         """Return True if it is unknown which keys may come."""
@@ -412,10 +404,6 @@ class Independent:
         value = least(concat(self.style.colon, self.values[key]))
         words = self.least(self._behind(rest, key), least)
         return None if value is None or words is None else b",".join((value, *words)) + b"}"
-
-    def least_begun(self, member: Member, least: Least, read: bytes) -> bytes | None:
-        del member, least, read
-        return None
 
     def _behind(self, rest: Rest, key: int) -> Rest:
         return Rest(self._places.behind(rest.place, key), rest.extras, rest.said)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import count
-from typing import Any, Final, NamedTuple, TypeAlias, final
+from typing import Any, Final, TypeAlias, final
 
 from guideway.errors import LimitError
 from guideway.json_schema.cases import Case, first_case
@@ -294,7 +294,6 @@ def _conjuncts_of(value: Formula) -> tuple[Formula, ...]:
 
 MOST_LOOKED_AT = 1_000
 _IN_ORDER = 100  # sets visited in order of length
-_ALIKE = 32
 _MOST_KNOWN = 1 << 16  # formulas cached by an estimate, which lives as long as a constraint
 Chosen = tuple[tuple[int, bytes], ...]
 Word: TypeAlias = "Callable[[int, Formula, Extras], bytes | None]"
@@ -382,7 +381,7 @@ def _names(part: Formula) -> set[str] | None:
 @final
 @dataclass(frozen=True, slots=True, order=True)
 class _Try:
-    """A set of members: lower bound of the whole length, texts, remaining formula and used keys."""
+    """A set of members, by the least length of the whole and by its texts."""
 
     bound: int
     texts: tuple[bytes, ...]
@@ -396,168 +395,65 @@ class _Try:
 def _search(
     estimate: "Estimate", word: Word, said: Formula, extras: Extras, longest: int, afford: Afford
 ) -> Chosen | None:
-    """Search sets of members in order of length until one suffices, up to a length.
-
-    None if the work cannot be afforded. Of equally short results the lexicographically least is
-    taken, so it stays the same after its first bytes.
-    """
-    words, serials = estimate.words, count()
-    work = size(said) * len(words.keys)
-    queue = [_Try(estimate.undone(said), (), 0, 0, said, extras, ())]
-    seen, best, alike = _Seen(), None, 0
+    """Search sets of members in order of length (A*), up to a length; None if it takes too long."""
+    words, serials, seen = estimate.words, count(1), set[object]()
+    queue, work = [_Try(0, (), 0, 0, said, extras, ())], size(said) * len(words.keys)
     while queue:
         tried = heappop(queue)
-        if best is not None and (tried.bound > best.bound or alike == _ALIKE):
-            break
-        alike += best is not None
         if words.may_close(tried.said):
-            best = tried if best is None or tried.texts < best.texts else best
-            continue
+            return tried.chosen
         taken = frozenset(key for key, _ in tried.chosen if words.single(key))
-        if not seen.add(tried.said, taken, tried.extras):
+        state = tried.said, taken, tried.extras
+        if state in seen:
             continue
-        if seen.count > _IN_ORDER or not afford(work):
+        seen.add(state)
+        if len(seen) > _IN_ORDER or not afford(work):
             break
-        for key, text, rest in _steps(estimate, word, tried):
-            length = tried.length + len(text) + 1
+        for key, value, rest in candidates(words, tried.said, taken):
+            text = word(key, value, tried.extras)
+            length = tried.length + len(text or b"") + 1
             bound = length + estimate.undone(rest)
-            if bound <= longest:
+            if text is not None and bound <= longest:
                 more = tried.extras if words.single(key) else tried.extras | {key_of(text)}
                 chosen = (*tried.chosen, (key, text))
                 texts = tuple(text for _, text in words.listed(chosen))
                 heappush(queue, _Try(bound, texts, next(serials), length, rest, more, chosen))
         spend(1)
-    return None if best is None else best.chosen
-
-
-@final
-class _Seen:
-    """Visited states of a search.
-
-    A state is useless if the same formula was left with a subset of its extra keys; without this
-    rule a search could add extra keys for ever.
-    """
-
-    def __init__(self) -> None:
-        self.count = 0
-        self._extras: dict[tuple[Formula, frozenset[int]], list[Extras]] = {}
-
-    def add(self, said: Formula, taken: frozenset[int], extras: Extras) -> bool:
-        """Add a state; False if it is useless."""
-        known = self._extras.setdefault((said, taken), [])
-        if any(other <= extras for other in known):
-            return False
-        known.append(extras)
-        self.count += 1
-        return True
+    return None
 
 
 @final
 class Estimate:
-    """Lower bound of the length of the members still needed.
-
-    Parts that need disjoint keys add up; an alternative needs the least of its options. Without
-    looking into alternatives a `oneOf` of eight objects took 140 tries instead of 17.
-    """
+    """Lower bound of the length of the members that a formula still needs."""
 
     def __init__(self, words: Words) -> None:
         self.words = words
-        self._known: dict[Formula, _Need] = {}
-        self._keys: dict[Formula, int] = {}
+        self._known: dict[Formula, int] = {}
 
     def undone(self, said: Formula) -> int:
-        """Lower bound of the length of the members that a formula still needs."""
         if len(self._known) > _MOST_KNOWN:
-            self._known, self._keys = {}, {}
-        return _together([self._of(part) for part in _conjuncts(said)]).length
+            self._known = {}
+        return fold(said, self._need, self._known)
 
-    def asked(self, said: Formula) -> int:
-        """Bits of the keys that the first part that does not hold asks for."""
-        blocking = next(part for part in _conjuncts(said) if self._of(part) is not _NOTHING)
-        return self._asked_by(blocking)
-
-    def _asked_by(self, part: Formula) -> int:
-        return fold(part, self._asking, self._keys)
-
-    def _asking(self, part: Formula, made: dict[Formula, int]) -> int:
-        words, found = self.words, 0
-        if isinstance(part, Leaf):
-            return sum(1 << key for key in words.keys if words.asks(part.atom, key))
-        for one in part.parts:
-            found |= made[one]
-        return found
-
-    def _of(self, part: Formula) -> "_Need":
-        return self._known.get(part) or fold(part, self._need, self._known)
-
-    def _need(self, part: Formula, made: "dict[Formula, _Need]") -> "_Need":
-        """The need of a part, `_NOTHING` if it holds."""
-        if isinstance(part, Every):
-            return _together([made[one] for one in part.parts])
-        if isinstance(part, Some):
-            return _either([made[one] for one in part.parts])
-        if self.words.may_close(part):
-            return _NOTHING
+    def _need(self, part: Formula, made: dict[Formula, int]) -> int:
+        words = self.words
+        if words.may_close(part):
+            return 0
         if not isinstance(part, Leaf):
-            return _Need(0, 0, 0)
-        keys, shortest = self._asked_by(part), self.words.shortest
+            join = min if isinstance(part, Some) else max
+            return join((made[one] for one in part.parts), default=0)
         times = part.atom.count if isinstance(part.atom, AtLeast) else 1
-        least = min((shortest(key) for key in self.words.keys if keys >> key & 1), default=0)
-        return _Need(keys.bit_count(), keys, times * least)
-
-
-class _Need(NamedTuple):
-    """Needed members: the number of keys among which, their bits, the least total length."""
-
-    among: int
-    keys: int
-    length: int
-
-
-_NOTHING: Final = _Need(0, 0, 0)
-
-
-def _together(needs: list[_Need]) -> _Need:
-    """Need of a conjunction: the sum over parts with disjoint keys."""
-    needs = [need for need in needs if need is not _NOTHING]
-    if len(needs) <= 1:
-        return needs[0] if needs else _NOTHING
-    keys = length = 0
-    for need in sorted(needs):
-        if not keys & need.keys:
-            keys |= need.keys
-            length += need.length
-    return _Need(keys.bit_count(), keys, length)
-
-
-def _either(needs: list[_Need]) -> _Need:
-    """Need of a disjunction: the union of keys and the least length."""
-    keys, length = 0, needs[0].length
-    for need in needs:
-        if need is _NOTHING:
-            return _NOTHING
-        keys |= need.keys
-        length = min(length, need.length)
-    return _Need(keys.bit_count(), keys, length)
-
-
-def _steps(estimate: Estimate, word: Word, tried: _Try) -> Iterator[tuple[int, bytes, Formula]]:
-    """The members with texts that the first part that does not hold asks for."""
-    words = estimate.words
-    taken = frozenset(key for key, _ in tried.chosen if words.single(key))
-    for key, value, rest in candidates(words, tried.said, taken, estimate):
-        text = word(key, value, tried.extras)
-        if text is not None:
-            yield key, text, rest
+        asked = (words.shortest(key) for key in words.keys if words.asks(part.atom, key))
+        return times * min(asked, default=0)
 
 
 def candidates(
-    words: Words, said: Formula, taken: frozenset[int], estimate: Estimate
+    words: Words, said: Formula, taken: frozenset[int]
 ) -> Iterator[tuple[int, Formula, Formula]]:
     """Keys, values and rests of members that the first part that does not hold asks for."""
-    asked = estimate.asked(said)
+    asking = atoms(next(part for part in _conjuncts(said) if not words.may_close(part)))
     for key in words.keys:
-        if key in taken or not asked >> key & 1:
+        if key in taken or not any(words.asks(atom, key) for atom in asking):
             continue
         for rest, value in words.after(said, key).items():
             if not _asks_as_much(rest, said):
@@ -740,7 +636,7 @@ def _lives_search(ways: Ways, said: Formula, extras: Extras, members: Needed) ->
         seen.add(state)
         ahead = [
             _LivesTry(rest, used, (*tried.members, (key, value)))
-            for key, value, rest in candidates(words, tried.said, taken, estimate)
+            for key, value, rest in candidates(words, tried.said, taken)
         ]
         stack += sorted(ahead, key=lambda one: estimate.undone(one.said), reverse=True)
         spend(1)

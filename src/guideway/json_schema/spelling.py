@@ -569,14 +569,6 @@ class _Quoted:
         read = None if captured is None else _read(captured)
         return self._spelled(self._template.least_after(argument, self._inner(least), read))
 
-    def least_begun(self, argument: Hashable, least: Least, read: bytes) -> bytes | None:
-        try:
-            begun = _read(read)
-        except ValueError:
-            return None
-        found = self._spelled(self._template.least_begun(argument, self._inner(least), begun))
-        return found if found is not None and found.startswith(read) else None
-
     def _inner(self, least: Least) -> Least:
         def of(part: Expr) -> bytes | None:
             found = least(self._quoting.of(part))

@@ -648,10 +648,6 @@ class Uncaptured:
         del argument, least, captured
         return None
 
-    def least_begun(self, argument: Hashable, least: Least, read: bytes) -> bytes | None:
-        del argument, least, read
-        return None
-
 
 def looking(expr: Expr) -> tuple[list[Ahead], Expr]:
     """The Aheads at the head of `expr`, one for each level, and the rest.

@@ -82,10 +82,6 @@ class Template(Protocol):
         """`least` of `resume(argument, captured)`; None means any captured string."""
         ...
 
-    def least_begun(self, argument: Hashable, least: "Least", read: bytes) -> bytes | None:
-        """The least capture that begins with `read`, and its rest; None if no needed one does."""
-        ...
-
 
 @final
 @by_identity

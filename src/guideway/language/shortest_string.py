@@ -495,16 +495,11 @@ class Least:
                 assert_never(node)
 
     def _captured(self, node: Capture, look: _Asked, written: Answers) -> Found:
-        """A capture and what follows it; a longer capture may give a lesser text of equal length.
-
-        Such as `" ":0,"":0` before `"":0," ":0`.
-        """
+        """A capture and what follows it."""
         word, read = look(node.item), node.read
         known = None if read is None or word is None else read + word.text
         rest = node.template.least_after(node.argument, written, known)
-        found = _joined(word, _from_bytes(rest))
-        begun = None if read is None else node.template.least_begun(node.argument, written, read)
-        return found if begun is None else _least([found, Word.of(begun.removeprefix(read or b""))])
+        return _joined(word, _from_bytes(rest))
 
     def _writable(self, word: Found) -> Found:
         """The word if it can be written out; others are recorded as omitted."""
