@@ -23,7 +23,7 @@ Child: TypeAlias = tuple[str, object]
 
 # Fields that the core derives from other fields.
 HIDDEN: Final = frozenset(
-    ("nullable", "regular", "captures", "inhabited", "bodies", "make", "first")
+    ("nullable", "regular", "captures", "inhabited", "waits", "bodies", "make", "first")
 )
 WIDEST: Final = 110
 

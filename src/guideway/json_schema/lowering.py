@@ -216,7 +216,8 @@ class LazyLowering:
 
     def _rule(self, kind: str, sure: bool, make: Callable[[Raw], Expr], raw: Raw) -> Rule:
         self._rules += 1
-        return Rule(f"{kind} {self._rules}", inhabited=sure, make=lambda: make(raw))
+        waits = id(raw) not in self._schema.eager
+        return Rule(f"{kind} {self._rules}", inhabited=sure, make=lambda: make(raw), waits=waits)
 
     def _plain_value(self, raw: Raw) -> Expr:
         """The values of a schema without parts: at once if it is simple, else when entered."""

@@ -271,7 +271,7 @@ def _entered(node: Expr) -> Iterable[Expr]:
     """Expressions that a text enters from a node that is not regular."""
     match node:
         case Rule():
-            return () if node.inhabited else (node.body,)
+            return () if node.inhabited or node.waits else (node.body,)
         case Call(template, argument):
             return template.parts(argument)
         case _:  # captures appear while a template is read, never before

@@ -201,6 +201,7 @@ class Rule:
     regular: bool = False
     inhabited: bool = False
     make: "Callable[[], Expr] | None" = field(default=None, repr=False)
+    waits: bool = False  # nothing in it is refused, so no error comes when it is entered
     looks: int = 0
     needs: int = (1 << 256) - 1
     read: object = field(default=None, repr=False)
