@@ -261,6 +261,9 @@ def find_lazy_parts(
 
 _MOST_PATTERNS: Final = 8  # they make 256 kinds of keys at most
 _MOST_CONTAINED: Final = 8  # minContains and maxContains
+_DEEPEST: Final = 8  # schemas for the same instance
+_NOT_EMPTY: Final = frozenset(("enum", "const", "oneOf", "not", "if"))
+"""Keywords of which it is not clear that an empty object or array satisfies them."""
 _POSTPONED: Final = (
     frozenset[str]().union(*ASSERTED.values())
     - _DYNAMIC
@@ -398,6 +401,27 @@ class _Check:
         # What applies to the same instance is decided together.
         together = reaching(self.decided, [*self._in_place.items()]) & self.late.keys()
         self.decided |= {key: self.late.pop(key) for key in together}
+        for key, raw in self.late.items():
+            if self._allows_empty(raw, "object") or self._allows_empty(raw, "array"):
+                self.instances.sure.add(key)
+
+    def _allows_empty(self, part: Any, kind: str, left: int = _DEEPEST) -> bool:
+        """Return True if an empty object or array is surely allowed."""
+        if part.__class__ is not dict or left == 0:
+            return part is True
+        said = part.keys() & self._asserted
+        types = part.get("type", kind)
+        counted = "required" if kind == "object" else "minItems"
+        if kind not in (types if types.__class__ is list else (types,)) or said & _NOT_EMPTY:
+            return False
+        if part.get(counted) or part.get("minProperties" if kind == "object" else "contains"):
+            return False
+        below = [*part.get("allOf", ())]
+        below += [self.targets[part["$ref"]]] if "$ref" in said else []
+        return all(self._allows_empty(one, kind, left - 1) for one in below) and (
+            "anyOf" not in said
+            or any(self._allows_empty(one, kind, left - 1) for one in part["anyOf"])
+        )
 
     def _is_well_formed(self, raw: Raw) -> bool:
         """Return True if the keywords of a decided part have well-formed values."""
