@@ -17,12 +17,11 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
-from itertools import chain
+from itertools import chain, combinations
 from typing import Any, Final, TypeAlias, TypeGuard, cast, final
 
 from guideway.errors import GuidewayError, warn
 from guideway.json_schema.resources import LATEST, find_draft, schemas_in
-from guideway.json_schema.satisfiability.assertions import exclude_each_other
 from guideway.json_schema.satisfiability.parts import Targets
 from guideway.json_schema.text import read_json, write_deep, write_plain
 
@@ -257,3 +256,94 @@ def _list(value: Any) -> list[Any]:
 
 def _map(value: Any) -> Raw:
     return value if _is_raw(value) else {}
+
+
+Resolve: TypeAlias = Callable[[Any], Any]
+Known: TypeAlias = "frozenset[tuple[str, object]]"
+
+_DEPTH: Final = 4
+_KINDS: Final = {
+    **{name: name for name in ("null", "boolean", "number", "string", "array", "object")},
+    "integer": "number",
+}
+_OBJECTS: Final = frozenset(("object",))
+
+
+def exclude_each_other(branches: list[Any], resolve: Resolve) -> bool:
+    """Return True if no value satisfies two of the branches; False if unknown.
+
+    `resolve` follows references; keywords of its result apply, but their values may be malformed.
+
+    >>> a, b = ({"properties": {"t": {"const": t}}, "required": ["t"]} for t in "ab")
+    >>> plain = {"type": "null"}
+    >>> exclude_each_other([{**a, "type": "object"}, {**b, "type": "object"}, plain], lambda x: x)
+    True
+    >>> exclude_each_other([a, b], lambda x: x)  # both allow 1
+    False
+    """
+    return all(apart(one, other, resolve) for one, other in combinations(branches, 2))
+
+
+def apart(one: Any, other: Any, resolve: Resolve, depth: int = _DEPTH) -> bool:
+    """Return True if two schemas surely exclude each other."""
+    one, other = resolve(one), resolve(other)
+    if one is False or other is False:
+        return True
+    if one.__class__ is not dict or other.__class__ is not dict:
+        return False
+    shared = _kinds(one) & _kinds(other)
+    if not shared:
+        return True
+    known, others = _listed_scalars(one), _listed_scalars(other)
+    if known is not None and others is not None:
+        return known.isdisjoint(others)
+    if known is not None or others is not None:
+        shared &= {kind for kind, _ in known or others or ()}
+    return not shared or (shared == _OBJECTS and _objects_apart(one, other, resolve, depth))
+
+
+def _kinds(raw: Raw) -> frozenset[str]:
+    types: Any = raw.get("type")
+    names: Any = [types] if types.__class__ is str else types
+    if names.__class__ is not list:
+        return frozenset(_KINDS.values())
+    return frozenset(_KINDS[name] for name in names if name.__class__ is str and name in _KINDS)
+
+
+def _listed_scalars(raw: Raw) -> "Known | None":
+    """Scalars that `enum` or `const` list; None without these or with arrays or objects."""
+    listed = raw["enum"] if raw.get("enum").__class__ is list else None
+    if "const" in raw:
+        listed = [raw["const"]]
+    if listed is None:
+        return None
+    found = {(_kind(value), value) for value in listed if value.__class__ not in (list, dict)}
+    return frozenset(found) if len(found) == len(listed) else None
+
+
+def _kind(value: Any) -> str:
+    if value is None or value.__class__ is bool:
+        return "null" if value is None else "boolean"
+    return "number" if value.__class__ in (int, Decimal) else "string"
+
+
+def _objects_apart(one: Raw, other: Raw, resolve: Resolve, depth: int) -> bool:
+    needed, more = _required(one), _required(other)
+    if not (_lets_in(one, more) and _lets_in(other, needed)):
+        return True
+    mine, theirs = _map(one.get("properties")), _map(other.get("properties"))
+    return depth > 0 and any(
+        apart(mine[name], theirs[name], resolve, depth - 1)
+        for name in needed & more
+        if name in mine and name in theirs
+    )
+
+
+def _required(raw: Raw) -> set[str]:
+    return {name for name in _list(raw.get("required")) if isinstance(name, str)}
+
+
+def _lets_in(raw: Raw, names: set[str]) -> bool:
+    """Return False if the schema forbids one of these members."""
+    closed = raw.get("additionalProperties") is False and "patternProperties" not in raw
+    return not closed or names <= _map(raw.get("properties")).keys()
