@@ -17,19 +17,14 @@ from guideway.json_schema import cases as json_cases
 from guideway.json_schema import meaning as json_apart
 from guideway.json_schema.discriminators import Outlines, exactly_one
 from guideway.json_schema.formulas import (
-    Among,
     Holds,
-    all_of,
-    exact,
     holds,
     leaf,
 )
 from guideway.json_schema.lowering import Lowering, lower_json_schema
-from guideway.json_schema.meaning import ConstantSplit, Meaning
 from guideway.json_schema.parser import parse_json_schema
 from guideway.json_schema.shortest_members import size
 from guideway.json_schema.source import JsonSchema
-from guideway.json_schema.spelling import json_style
 from guideway.json_schema.text import Json
 from guideway.language.derivative import Derivatives
 from json_applicators import Applicators
@@ -37,18 +32,10 @@ from json_schemas import machine, matches, verdict, write
 
 TYPES = {"t": {"type": "string"}, "n": {"type": "integer"}, "o": {"type": "object"}}
 REFS = [{"$ref": f"#/$defs/{name}"} for name in TYPES]
-STRING, INTEGER = (leaf(Holds(f"#/$defs/{name}")) for name in "tn")
-TEXTS = leaf(Among(frozenset((exact("a"), exact("b")))))
-ONE = leaf(Among(frozenset((exact(1),))))
 
 
 def outlines() -> Outlines:
     return Outlines(parse_json_schema(JsonSchema({"anyOf": REFS, "$defs": TYPES})))
-
-
-def told(judge: Outlines) -> list[bool]:
-    values = ((STRING, INTEGER), (STRING, TEXTS), (STRING, ONE), (TEXTS, ONE), (INTEGER, ONE))
-    return [judge.impossible(all_of(*parts)) for parts in values * 2]
 
 
 def test_what_stands_for_one_of_some_branches_has_no_other_type_than_theirs():
@@ -139,12 +126,6 @@ def test_any_schema_may_be_told_apart(monkeypatch, seed):
         expected = verdict(schema, value)
         if expected is not None:
             assert matches(engine, write(value, chance)) == expected, (schema, value)
-
-
-def parts(schema: dict[str, Any]) -> int:
-    document = parse_json_schema(JsonSchema(schema))
-    meaning = Meaning(document, json_style(JsonSchema(schema)))
-    return len(ConstantSplit(meaning).parts(meaning.of(leaf(Holds(document.root)), "object")))
 
 
 @pytest.mark.untraced

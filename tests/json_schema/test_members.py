@@ -12,10 +12,7 @@ import guideway as gw
 from guideway.constraint.compiled import CompiledConstraint
 from guideway.errors import LimitError
 from guideway.json_schema import members as json_members
-from guideway.json_schema import members as json_members_shortest
-from guideway.json_schema import shortest_members as json_members_found
-from guideway.json_schema import shortest_members as json_members_least
-from guideway.json_schema import shortest_members as json_members_lives
+from guideway.json_schema import shortest_members
 from guideway.json_schema.discriminators import Unlike
 from guideway.json_schema.formulas import (
     FALSE,
@@ -129,7 +126,7 @@ def test_a_search_that_takes_too_many_tries_is_refused(monkeypatch):
               "additionalProperties": False, "not": {"const": {}},
               "allOf": [{"not": {"additionalProperties": {"maximum": 3}}}]}  # fmt: skip
     assert lives(schema)
-    monkeypatch.setattr(json_members_lives, "MOST_LOOKED_AT", 0)
+    monkeypatch.setattr(shortest_members, "MOST_LOOKED_AT", 0)
     with metered(lambda parts: None), pytest.raises(LimitError, match="more than 0 tries"):
         lives(schema)
 
@@ -213,13 +210,13 @@ def test_with_what_was_found_before_the_answers_are_those_of_a_search(monkeypatc
     for seed in range(30):
         said = formula(random.Random(seed))
         with monkeypatch.context() as patch:
-            patch.setattr(json_members_found, "_MOST_ANSWERS", 3 if seed % 4 < 2 else 1000)
-            patch.setattr(json_members_found, "_MOST_BITS", 90 if seed % 8 < 4 else 1 << 20)
-            patch.setattr(json_members_found, "_KEPT", 1 + seed % 2)
+            patch.setattr(shortest_members, "_MOST_ANSWERS", 3 if seed % 4 < 2 else 1000)
+            patch.setattr(shortest_members, "_MOST_BITS", 90 if seed % 8 < 4 else 1 << 20)
+            patch.setattr(shortest_members, "_KEPT", 1 + seed % 2)
             quick = answers(said, order, seed)
         with monkeypatch.context() as patch:
             for name, none in (("suffice", False), ("with_members", set[int]())):
-                patch.setattr(json_members_found.Completions, name, lambda *asked, none=none: none)
+                patch.setattr(shortest_members.Completions, name, lambda *asked, none=none: none)
             assert quick == answers(said, order, seed), seed
         seen.update(quick)
     assert seen == {True, False}
@@ -368,8 +365,8 @@ def test_near_the_end_of_a_budget_a_rest_is_searched_for_a_few_times(
         searches.append(asked)
         return least_members(*asked)
 
-    least_members = json_members_shortest.least_members
-    monkeypatch.setattr(json_members_shortest, "least_members", counted)
+    least_members = json_members.least_members
+    monkeypatch.setattr(json_members, "least_members", counted)
     letters = [f"{one}{two}".encode() for one in "abcdefghij" for two in "abcdefghij"]
     tokens = [bytes([byte]) for byte in range(256)] + letters
     vocabulary = gw.Vocabulary([*tokens, b"<end>"], {len(tokens)})
@@ -443,7 +440,7 @@ def test_keys_that_leave_as_much_to_be_said_are_not_taken_for_ever(monkeypatch):
         spent.append(parts)
         assert len(spent) < 1000
 
-    monkeypatch.setattr(json_members_least, "spend", spend)
+    monkeypatch.setattr(shortest_members, "spend", spend)
     engine = machine(schema, whitespace="compact")
     state = engine.start()
     for begun, byte in enumerate(b'{"a', 1):

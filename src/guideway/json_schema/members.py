@@ -125,7 +125,6 @@ def _joined(value: bytes, members: list[tuple[int, bytes]]) -> bytes:
 _MOST_KNOWN = 1 << 16
 _LARGE = 100_000  # parts that are read for all classes of keys, .3 s
 _READ = 8  # parts of automata that take as long as one of those, 5 µs
-_MANY = 32  # names, of which it is worth to look at all together
 _FEW_TESTS = 10  # of one member; they have 2^10 answers, which is MOST_PAIRS
 
 
@@ -154,7 +153,6 @@ class Dependent:
         self.places = Places(self.count, style.ordered)
         self._progress = tuple(Progress(partial(read_member, key=key), judge) for key in keys)
         self._closing, self._ending = dict[Formula, bool](), Standing[bool | None](no=False)
-        self._with_all: Rest | None = None
         self._completions = defaultdict[int, Completions](lambda: Completions(keys, listed))
 
     def start(self) -> Expr:
@@ -428,9 +426,7 @@ class Dependent:
     def _completes(
         self, rest: Rest, key: int, look: Look, extras: Extras, looked: set[str]
     ) -> bool | None:
-        if self._completed(rest, [key], look) or (
-            self._all_complete(rest, look) and self._completed(rest, [key], look)
-        ):
+        if self._completed(rest, [key], look):
             return True
         said = all_of(rest.said, leaf(Required(self.names[key])))
         free = [key, *self.places.free(self.places.behind(rest.place, key))]
@@ -441,17 +437,6 @@ class Dependent:
         known, ordered = self._completions[ALL_BYTES], self.style.ordered
         free = {key: self._free(key if ordered else rest.place) for key in keys}
         return known.with_members(rest.said, free, lambda said: look(self.value(said)))
-
-    def _all_complete(self, rest: Rest, look: Look) -> bool:
-        """Return whether all names together complete a rest, if they are many; searched once."""
-        if self.count < _MANY or rest == self._with_all:
-            return False
-        free = self.coming(rest)
-        said = all_of(rest.said, *(leaf(Required(self.names[key])) for key in free))
-        found = self._find_end(said, free, look, rest.extras, set())
-        if found is not None:  # else it is asked again when values are known
-            self._with_all = rest
-        return found is True
 
     def _find_end(
         self, said: Formula, free: list[int], look: Look, extras: Extras, looked: set[str]
