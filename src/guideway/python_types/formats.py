@@ -76,7 +76,8 @@ def decimal_patterns(core: Core, *, infinite: bool, plain: bool = False) -> list
     digits = _digits(core, zeros=not plain)
     unsigned = _plain(digits)
     bounded = any(bounds.values())
-    unsigned += [_zero(digits.units)] if bounded else _scientific(digits)
+    free = digits.total is None and core.get("decimal_places") is None
+    unsigned += [_zero(digits.units)] if bounded else _scientific(digits, free=free)
     if infinite and not bounds and core.get("decimal_places") is None and digits.total is None:
         unsigned.append(_INFINITE)
     return [whole(f"-?(?:{either(unsigned)})"), *_ranges(bounds, bounded)]
@@ -124,10 +125,10 @@ def _plain(digits: _Digits) -> list[str]:
     ]
 
 
-def _scientific(digits: _Digits) -> list[str]:
-    """One digit, an optional fraction and an exponent."""
+def _scientific(digits: _Digits, *, free: bool) -> list[str]:
+    """One digit, an optional fraction and an exponent; `free`: no digits are counted."""
     units, places = digits.units, digits.places
-    if places is None or (digits.total is None and not digits.zeros):
+    if places is None or free:
         return [f"[0-9]{digits.fraction(places)}{_ANY_EXPONENT}"]
     small = [
         f"[1-9]{digits.fraction(places - exponent)}E-{exponent}"
