@@ -6,7 +6,6 @@
     object_tables, lark_tables          objects, unique items and LALR automata in these arrays
     states                              a position in a text: its mask, its successors
     completion_cost                     bytes that suffice to reach an end
-    lookahead_emptiness                 whether a state under lookahead can reach an end
     plain_masks                         masks of the plain engine (`language.derivative`)
     kernels/, jit/                      the inner loops, and their compiler
 

@@ -225,27 +225,9 @@ class Arena:
         """Set the target of an EXPR, RESUME or NAMED node, or of a BOUNDED one that may be DEAD."""
         self._array("nodes.rows")["target"][node] = target + 1
 
-    def set_settled(self, node: int, settled: bool) -> None:
-        """Store whether a node can be read without leaving a guard on the stack."""
-        self._array("nodes.rows")["settled"][node] = 1 if settled else 2
-
-    def place(self, place: int) -> tuple[int, int]:
-        return divmod(self.number("places.rows", place), 1 << 32)
-
     def pop(self, stack: int) -> tuple[int, int]:
         """Top node of a stack and the stack below it."""
         return divmod(self.number("stacks.rows", stack), 1 << 32)
-
-    def put_off(self) -> list[int]:
-        """Take the list of places that walks have postponed."""
-        count, self.context.put_off_count = self.context.put_off_count, 0
-        return [self.context.put_off[index] for index in range(count)]
-
-    def verdict(self, place: int) -> int:
-        return int(self._array("verdicts")["value"][place])
-
-    def set_verdict(self, place: int, verdict: int) -> None:
-        self._array("verdicts")["value"][place] = verdict
 
     def macro(self, macro: int) -> tuple[bool, bool]:
         """Whether a macro state accepts, and whether it is unsure."""

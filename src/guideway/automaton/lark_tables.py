@@ -80,28 +80,6 @@ class LalrNodes:
         self._scanned.add(state)
         self._arena.set_scanner(self.table, state, known[0] + 1, known[1])
 
-    def pushed(self, below: Frame | None, state: int, margin: int) -> Frame:
-        return self._places.start.stack if below is None else below.push(state, margin)
-
-    def taken(self, took: list[int], stack: Frame) -> Expr:
-        terminal = None if took[2] == at.IGNORED else self._names[took[2]]
-        return self._places.taken(self._place(stack, took[3]), terminal)
-
-    def lined(self, line: list[int], took: list[int], stack: Frame) -> Expr:
-        _, state, columns, following, *_ = line
-        after = self._dfa.expr(following) if following else ANYTHING
-        place, text = self._place(stack, took[3]), self._dfa.expr(state)
-        return self._places.line(place, text, None if columns < 0 else columns, after)
-
-    def _place(self, stack: Frame, lines: int) -> Place:
-        widths: list[int] = []
-        brackets = 0
-        while lines:
-            _, open_, width, lines, *_ = self._arena.record(lines)
-            brackets = brackets or open_
-            widths.append(width)
-        return Place(stack, brackets, tuple(widths[::-1]) or (0,))
-
     def _lines_of(self, place: Place) -> int:
         made = 0
         if self._lines is not None:

@@ -1,7 +1,6 @@
 """A constraint's pushdown automaton, translated on demand."""
 
 from contextlib import nullcontext
-from functools import cached_property
 from typing import Any, Final, final
 
 import numpy as np
@@ -14,7 +13,6 @@ from guideway.automaton.lexer_dfa import (
     bounded_fields,
     run_of,
 )
-from guideway.automaton.lookahead_emptiness import SHORT, Known, Verdicts
 from guideway.automaton.object_tables import (
     Marks,
     MemberNodes,
@@ -33,7 +31,7 @@ from guideway.automaton.token_tries import Row
 from guideway.context_free.lark.lowering import Place, Places, ReadLine
 from guideway.json_schema.members import Dependent
 from guideway.json_schema.objects import ObjectTemplate, Rest
-from guideway.json_schema.spelling import alternatives_in, words_of
+from guideway.json_schema.spelling import alternatives_in, is_choice_of_words, words_of
 from guideway.language.derivative import Derivatives
 from guideway.language.expr import ANYTHING, EMPTY, EPSILON, concat, repeat
 from guideway.language.nodes import (
@@ -58,6 +56,35 @@ _MANY: Final = 64  # requested nodes before batches of as many; 5,400 one by one
 
 
 @final
+class Known:
+    """Expressions and nodes of one automaton.
+
+    `told` has the nodes already entered, `words` inner choices of a choice of words.
+    """
+
+    __slots__ = ("__weakref__", "exprs", "nodes", "told", "words")
+
+    def __init__(self) -> None:
+        self.nodes: dict[Expr, int] = {}
+        self.exprs: list[Expr] = []
+        self.told: set[int] = set()
+        self.words: set[Alt] = set()
+
+    def named(self, expr: Expr) -> tuple[int, int]:
+        """Add an expression; return its index and flags."""
+        self.exprs.append(expr)
+        number = len(self.exprs) - 1
+        flags = at.LOOKS if expr.looks else 0
+        if not expr.yields:
+            flags |= (at.NULLABLE if expr.nullable else 0) | (0 if expr.regular else at.SHARED)
+        return number, flags
+
+    def is_of_words(self, choice: Alt) -> bool:
+        """Return True if a choice is one of words, or part of one."""
+        return choice in self.words or is_choice_of_words(choice)
+
+
+@final
 class PushdownAutomaton:
     """The nodes of one expression."""
 
@@ -79,15 +106,9 @@ class PushdownAutomaton:
         self._members, self._listed = dict[Dependent, MemberNodes](), list[MemberNodes]()
         self._capture_numbers = dict[tuple[object, ...], int]()
         self._automata, self._tables = dict[int, LalrNodes](), dict[Places, LalrNodes]()
-        self._looks = expr.looks > 0
-        self.arena.context.short = SHORT
-        if self._looks:
+        if expr.looks:
             self.arena.context.looks = True
             self.arena.context.anything_state = self.dfa.state(ANYTHING)
-
-    @cached_property
-    def _verdicts(self) -> Verdicts:  # most schemas need none
-        return Verdicts(self.arena, self.dfa, self._known.exprs, self._automata, self._machine)
 
     def enter(self, rest: Expr) -> int:
         return self.run(at.ENTER, self.node(rest))
@@ -137,8 +158,6 @@ class PushdownAutomaton:
         if found is None:
             found = self.arena.make(at.EXPR, *self._known.named(expr))
             self._known.nodes[expr] = found
-            if self._looks:  # each request for it would restart a mask
-                self.arena.set_settled(found, self._verdicts.settled(expr))
         return found
 
     def entered(self, expr: Expr) -> int:
@@ -161,14 +180,9 @@ class PushdownAutomaton:
             self.dfa.expand(wanted)
         elif code in DRAWN:
             self.mask_cache.serve(code, wanted, self.arena)
-        elif code == at.NEED_JUDGE:
-            self._verdicts.judge_all(wanted, lambda place, most: self.run(at.JUDGE, place, most))
         elif code == at.NEED_SCANNER:
             _, table, state, *_ = self.arena.record(wanted)
             self._automata[table].scan(state, ahead=ahead > 0)
-        elif code == at.NEED_SETTLED:
-            expr = self._known.exprs[self.arena.record(wanted)[1]]
-            self.arena.set_settled(wanted, self._verdicts.settled(expr))
         else:
             known = len(self._known.exprs)
             self._tell(wanted)

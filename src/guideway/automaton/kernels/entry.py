@@ -30,7 +30,7 @@ from guideway.automaton.kernels.intern import (
 )
 from guideway.automaton.kernels.layout import Context, Step
 from guideway.automaton.kernels.lexer_states import expand_wanted, explore, split_state, write
-from guideway.automaton.kernels.macro_states import finish, read_each, read_one, search
+from guideway.automaton.kernels.macro_states import finish, judge, read_each, read_one
 from guideway.automaton.kernels.object_keys import build_keys, first_frame, rehash_frames
 from guideway.automaton.kernels.record_layout import (
     NUMBER,
@@ -63,9 +63,7 @@ def _enter(context: Context, node: int) -> int:
 @once
 def _takes_long(context: Context, what: int, macro: int) -> bool:
     """Return True if the GIL is to be released; most masks take less than handing it over."""
-    if what == at.FILL:
-        return context.macros[macro].count > _FEW
-    return what == at.JUDGE
+    return what == at.FILL and context.macros[macro].count > _FEW
 
 
 @inner
@@ -78,27 +76,28 @@ def run(context: Context, what: int, a: int, b: int, row: WholeWords, spare: Who
     `read_text` and sets `after_text`.
     READ_EACH a b: READ for each of the b tokens in `row`, to `spare`.
     FILL a b: the mask of a, see `fill`; resumed where it was if b is 0.
-    JUDGE a b: find the verdict of place a with a search of at most b places; 1 if still unknown.
     """
     if what == at.FILL and b != 0:
         context.pending = 0
     lock = release() if _takes_long(context, what, a) else 0
     code = at.NEED_STEP
-    while code in (at.NEED_LEXER, at.NEED_STEP, at.NEED_LEXER_MASK):
+    while code in (at.NEED_LEXER, at.NEED_STEP, at.NEED_LEXER_MASK, at.NEED_JUDGE):
         if what == at.FILL:
             code = fill(context, a, row, spare)
         elif what == at.READ:
             code = read_one(context, a, b)
         elif what == at.READ_EACH:
             code = read_each(context, a, row, b, spare)
-        elif what == at.ENTER:
-            code = _enter(context, a)
         else:
-            code = search(context, a, b)
-        if code in (at.NEED_LEXER, at.NEED_STEP, at.NEED_LEXER_MASK):
-            lock = release() if lock == 0 else lock  # learning may take milliseconds
-            learned = learn(context, code)
-            code = code if learned == at.OK else learned
+            code = _enter(context, a)
+        served = code
+        while served in (at.NEED_LEXER, at.NEED_STEP, at.NEED_LEXER_MASK, at.NEED_JUDGE):
+            lock = release() if lock == 0 else lock  # serving may take milliseconds
+            if served == at.NEED_JUDGE:
+                served = judge(context, context.want)
+            else:
+                served = learn(context, served)
+        code = served if served < 0 else code
     if lock != 0:
         take_again(lock)
     return code

@@ -17,7 +17,7 @@ class Node(Record):
     d: i32
     e: i32
     target: i32  # translation of EXPR, RESUME and NAMED, + 1; 0 until translated
-    settled: i32  # never leaves a guard behind: 0 unknown, 1 yes, 2 no
+    unused: i32  # records of 32 bytes do not cross cache lines
 
 
 @record
@@ -366,8 +366,6 @@ CELL_ROW_SIZE: Final = 3
 PRODUCTION_SIZE: Final = 2
 SCANNER_SIZE: Final = 2
 
-MOST_PUT_OFF: Final = 64
-
 
 @record
 class Context(Record):
@@ -425,8 +423,6 @@ class Context(Record):
     cursor: i64  # trie node where an interrupted walk resumes
     any_unsure: i64
     unsure: Rows[u32]  # tokens that READ has to check one by one
-    put_off: Annotated[Rows[i32], 64]  # places that Python has to judge after a walk
-    put_off_count: i64
 
     # Bounded patterns (`kernels.bounds`).
     pairs: Table[i64]  # pairs: lexical state of a pattern, that of its characters
@@ -456,7 +452,7 @@ class Context(Record):
     judge_doubt: i64  # whether anything was doubtful
     judge_turn: i64  # number of searches
     judge_leads: Annotated[Rows[u64], 4]  # bytes that the search tries
-    short: i64  # limit of places for a search before the plain engine
+    futile: i64  # searches that did not decide
 
     # Lark's automaton (`kernels.lalr`).
     any_lalr: i64
@@ -529,7 +525,6 @@ TABLES: Final = (
 ENTER: Final = 5
 READ: Final = 6
 FILL: Final = 7
-JUDGE: Final = 9
 READ_EACH: Final = 10
 
 # Return codes: what Python has to supply.
@@ -540,8 +535,6 @@ NEED_LEX: Final = -3  # `want` is a lexical state to expand
 NEED_STATE_MASK: Final = -4  # `want` is a lexical state whose state mask is missing
 NEED_COUNT_MASK: Final = -6  # as NEED_STATE_MASK, for counted items
 NEED_EXITS: Final = -7  # `want` is a state mask that lacks the exits that begin with `leads`
-NEED_JUDGE: Final = -10  # `want` is a place whose verdict is missing
-NEED_SETTLED: Final = -11  # `want` is a node without `settled`
 NEED_SCANNER: Final = -12  # `want` is a SCAN node whose state has no ways yet
 
 # Kinds of nodes, with their fields.
@@ -551,7 +544,7 @@ LITERAL: Final = 2  # start in `pool`, length, next node
 LEXEME: Final = 3  # lexical state
 SEQUENCE: Final = 4  # first node, second node
 CHOICE: Final = 5  # start in `edges`, number of options
-EXPR: Final = 6  # an expression, its flags (NULLABLE, SHARED); see `target`
+EXPR: Final = 6  # an expression, its flags (NULLABLE, SHARED, LOOKS); see `target`
 MARK: Final = 7  # template and argument index: end of a captured text
 AFTER_BRACE: Final = 8  # frame: after the opening brace
 AFTER_VALUE: Final = 9  # frame: after a value
@@ -587,7 +580,6 @@ V_UNKNOWN: Final = 0
 V_ALIVE: Final = 1
 V_DEAD: Final = 2
 V_DOUBT: Final = 3
-V_SEARCH: Final = 4  # Python cannot decide
 
 EVERYWHERE: Final = 0
 OUTSIDE: Final = 1  # of brackets
@@ -613,6 +605,7 @@ BACKSLASH: Final = 0x5C
 # Entries of closures (`kernels.shared_closures`). Flags in the second field of an EXPR node:
 NULLABLE: Final = 1  # it accepts the empty text
 SHARED: Final = 2  # it may be entered once for all that follows it in a closure
+LOOKS: Final = 4  # it contains lookaheads
 
 # Kind of node: an EXPR, 0, guards: end of that expression; or a node, the ENTRY below it.
 ENTRY: Final = 32
@@ -620,6 +613,7 @@ ENTRY: Final = 32
 # Code for Python:
 NEED_TRIE: Final = -13  # `want` is the index in `listing` of an exit without a trie
 # Codes that `entry` serves:
+NEED_JUDGE: Final = -10  # `want` is a place whose verdict is missing
 NEED_LEXER: Final = -14  # `want` is a LEXER_KEY node without its `target`
 NEED_STEP: Final = -15  # `want` is the macro state of a lexer, `want_below` a byte
 NEED_LEXER_MASK: Final = -16  # `want` is a macro state of a lexer, `want_below` a trie node

@@ -33,7 +33,7 @@ def verdict_of(context: Context, node: int, stack: int) -> int:
     if place <= SURE:
         return at.V_ALIVE if place == SURE else place
     verdict = context.verdicts[place].value
-    if verdict in (at.V_UNKNOWN, at.V_SEARCH):
+    if verdict == at.V_UNKNOWN:
         context.want = place
         return at.NEED_JUDGE
     return verdict
@@ -222,10 +222,9 @@ def place_of(context: Context, node: int, stack: int) -> int:
     while True:
         while nodes[node].kind == at.LITERAL:
             node = nodes[node].c
-        settled = checked(_is_settled(context, node))
         if nodes[node].kind == at.LEXER:
             return SURE
-        if settled == 0:
+        if not _is_settled(context, node):
             return judgement_of(context, node, stack)
         if stack == 0:
             return SURE
@@ -233,11 +232,11 @@ def place_of(context: Context, node: int, stack: int) -> int:
 
 
 @inner
-def _is_settled(context: Context, node: int) -> int:
-    """Return 1 if a node never leaves a guard behind, else 0."""
+def _is_settled(context: Context, node: int) -> bool:
+    """Return True if a node never leaves a guard behind."""
     kind = context.nodes[node].kind
     if kind in (at.NIL, at.LEXEME, at.COUNTED, at.BOUNDED, at.STOP, at.DOUBT, at.CLEAR, at.WORDS):
-        return 1
+        return True
     if kind in (
         at.CAPTURE,
         at.MARK,
@@ -249,14 +248,8 @@ def _is_settled(context: Context, node: int) -> int:
         at.KEY,
         at.AFTER_VALUE,
     ):
-        return 1  # with lookaheads inside they are other nodes
-    if kind != at.EXPR:
-        return 0
-    settled = context.nodes[node].settled
-    if settled == 0:
-        context.want = node
-        return at.NEED_SETTLED
-    return 1 if settled == 1 else 0
+        return True  # with lookaheads inside they are other nodes
+    return kind == at.EXPR and context.nodes[node].b & at.LOOKS == 0
 
 
 ASKING: Final = 1

@@ -27,7 +27,22 @@ from guideway.automaton.kernels.shared_closures import begin, replace_entries
 from guideway.automaton.kernels.state_masks import is_lead
 
 _ALIVE: Final = 1
-_ABOVE: Final = 4  # greatest number of nodes above a node after which every stack has a text
+_MOST: Final = 4096  # places of a search
+_FUTILE: Final = 64  # searches that do not decide
+_SHORTEST: Final = 16  # places of a search after that
+
+
+@inner
+def judge(context: Context, place: int) -> int:
+    """Find the verdict of a place; V_DOUBT if a search does not decide it.
+
+    After 64 such searches, of 4 ms each, they become short.
+    """
+    most = _MOST if context.futile < _FUTILE else _SHORTEST
+    if checked(search(context, place, most)) != at.OK:
+        context.verdicts[place].value = at.V_DOUBT
+        context.futile += 1
+    return at.OK
 
 
 @once
@@ -36,41 +51,9 @@ def judge_asked(context: Context) -> int:
     asked, verdicts = context.work.asked, context.verdicts
     while context.asked_at < context.asked_count:
         place = asked[context.asked_at]
-        verdict = verdicts[place].value
-        code = at.OK
-        if verdict == at.V_UNKNOWN and not _is_searched(context, place):
-            code = 1
-        elif verdict in (at.V_UNKNOWN, at.V_SEARCH):
-            code = search(context, place, context.short)
-        if code == 1:
-            context.want, code = place, at.NEED_JUDGE
-        if code < 0 and (code != at.NEED_JUDGE or not put_off(context)):
-            return code
+        checked(judge(context, place) if verdicts[place].value == at.V_UNKNOWN else at.OK)
         context.asked_at += 1
-    return judge_put_off(context)
-
-
-@inner
-def put_off(context: Context) -> bool:
-    """Note a place for Python to judge after the walk, as a restart costs 1 ms; False if full."""
-    listed, count, wanted = context.put_off, context.put_off_count, context.want
-    if count == at.MOST_PUT_OFF:
-        return False
-    for index in range(count):
-        if listed[index] == wanted:
-            return True
-    listed[count] = wanted
-    context.put_off_count = count + 1
-    return True
-
-
-@inner
-def judge_put_off(context: Context) -> int:
-    """Request all noted verdicts: NEED_JUDGE with `want` one of them; OK if there are none."""
-    if context.put_off_count == 0:
-        return at.OK
-    context.want = context.put_off[0]  # others may have changed `want` meanwhile
-    return at.NEED_JUDGE
+    return at.OK
 
 
 @inner
@@ -84,7 +67,7 @@ def search(context: Context, root: int, most: int) -> int:
         _append(context, root, 0)
     while context.judge_at != 0:
         place = context.judge_at
-        code = checked(_look_at(context, place, root))
+        code = checked(_look_at(context, place))
         if code == _ALIVE:
             while place != 0:
                 verdicts[place].value = at.V_ALIVE
@@ -100,7 +83,7 @@ def search(context: Context, root: int, most: int) -> int:
 
 
 @inner
-def _look_at(context: Context, place: int, root: int) -> int:
+def _look_at(context: Context, place: int) -> int:
     """Expand a place, if it is not known already: _ALIVE, OK or a code."""
     verdict = context.verdicts[place].value
     if verdict == at.V_ALIVE:
@@ -109,27 +92,7 @@ def _look_at(context: Context, place: int, root: int) -> int:
         context.judge_doubt = 1
     if verdict in (at.V_DEAD, at.V_DOUBT):
         return at.OK
-    if verdict == at.V_UNKNOWN and place != root and not _is_searched(context, place):
-        context.want = place
-        return at.NEED_JUDGE
     return _read_on(context, place)
-
-
-@inner
-def _is_searched(context: Context, place: int) -> bool:
-    """Return True if only a search can judge a place: guarded, before `Lalr.free` or the end."""
-    if _is_guarded(context, place):
-        return True
-    nodes, pairs = context.nodes, context.stacks
-    node = context.places[place] >> 32
-    stack, depth = context.places[place] & 0xFFFFFFFF, 0
-    while stack != 0 and depth <= _ABOVE and nodes[node].kind != at.LEXED:
-        node, stack, depth = pairs[stack] >> 32, pairs[stack] & 0xFFFFFFFF, depth + 1
-    while nodes[node].kind == at.LITERAL:
-        node = nodes[node].c
-    if nodes[node].kind == at.EXPR and context.nodes[node].target > 0:
-        node = context.nodes[node].target - 1
-    return stack == 0 and nodes[node].kind in (at.CLEAR, at.SEQUENCE, at.STOP)
 
 
 @inner

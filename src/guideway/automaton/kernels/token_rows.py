@@ -10,8 +10,6 @@ from guideway.automaton.kernels.closure import close, leads_of_found, value_foll
 from guideway.automaton.kernels.intern import full, mixed, pair_of
 from guideway.automaton.kernels.layout import Context
 from guideway.automaton.kernels.macro_states import (
-    judge_put_off,
-    put_off,
     settle_found,
     step,
 )
@@ -51,7 +49,7 @@ def walk(context: Context, row: Words, first: int, last: int, macro: int) -> int
     while node < last:
         depth = depths[node]
         after = step(context, macros[depth - 1], bytes_[node])
-        if after < 0 and (after != at.NEED_JUDGE or not put_off(context)):
+        if after < 0:
             return after
         if after <= 0:
             node = ends[node]
@@ -64,7 +62,7 @@ def walk(context: Context, row: Words, first: int, last: int, macro: int) -> int
             end = ends[node] if whole else node + 1
             set_tokens(context, row, node, end)
             node = end
-    return judge_put_off(context)
+    return at.OK
 
 
 @inner
@@ -79,10 +77,8 @@ def walk_below(context: Context, row: Words, below: int, macro: int) -> int:
     for byte in range(256):
         node = roots[byte]
         if node >= 0 and is_lead(context.macros[macro].leads, byte):
-            code = walk(context, row, node, ends[node], macro)
-            if code < 0 and (code != at.NEED_JUDGE or context.put_off_count == at.MOST_PUT_OFF):
-                return code
-    return judge_put_off(context)
+            checked(walk(context, row, node, ends[node], macro))
+    return at.OK
 
 
 @inner

@@ -444,16 +444,6 @@ class Places(Stacked):
             return self.behind(place, terminal)
         return place if place.brackets else self._lines.after(place, text)
 
-    def taken(self, place: Place, terminal: str | None) -> Expr:
-        """All texts from a place after a terminal; None is an ignored one."""
-        after = self.behind(place, terminal)
-        return EMPTY if after is None else self.rest(after)
-
-    def line(self, place: Place, text: Expr, columns: int | None, after: Expr) -> Expr:
-        """All texts from inside a newline terminal that began at a place."""
-        lines = cast("Lines", self._lines)
-        return call(self, lines.begun(place, text, columns, after), self.level + 1)
-
     # Template protocol.
 
     def unfold(self, argument: Hashable, look: Look) -> Expr:
