@@ -96,12 +96,6 @@ def _look_at(context: Context, place: int) -> int:
 
 
 @inner
-def _is_guarded(context: Context, place: int) -> bool:
-    node = context.places[place] >> 32
-    return context.nodes[node].kind == at.GUARDED
-
-
-@inner
 def _end(context: Context, root: int) -> None:
     """Set verdicts after a search without an end: V_DEAD, or V_DOUBT for the root."""
     verdicts, place = context.verdicts, root
@@ -128,18 +122,17 @@ def _append(context: Context, place: int, parent: int) -> None:
 @inner
 def _read_on(context: Context, place: int) -> int:
     """Expand a place: _ALIVE, OK or a code."""
-    node = context.places[place] >> 32
-    stack = context.places[place] & 0xFFFFFFFF
-    if not _is_guarded(context, place):
-        begin(context)
-        checked(close(context, node, stack))
-        return _note(context, place)
-    return _over_bytes(context, node, stack, place)
+    node, stack = context.places[place] >> 32, context.places[place] & 0xFFFFFFFF
+    if context.nodes[node].kind in (at.GUARDED, at.LINE):
+        return _over_bytes(context, node, stack, place)
+    begin(context)
+    checked(close(context, node, stack))
+    return _note(context, place)
 
 
 @inner
 def _over_bytes(context: Context, node: int, stack: int, place: int) -> int:
-    """Expand a guarded place by each byte."""
+    """Expand a place that reads a byte."""
     leads = context.judge_leads
     for word in range(4):
         leads[word] = np.uint64(0)
