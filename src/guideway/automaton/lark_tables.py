@@ -17,7 +17,7 @@ from guideway.context_free.lark.errors import END, LarkTable
 from guideway.context_free.lark.lowering import Freedom, Place, Places, ReadLine
 from guideway.context_free.lark.scanners import Way
 from guideway.context_free.lark.terminals import one_word
-from guideway.language.expr import ANYTHING, EPSILON, byte_set
+from guideway.language.expr import ANYTHING, EPSILON
 from guideway.language.nodes import Expr
 from guideway.language.pushdown import Frame
 from guideway.regex.backtracking import Exit
@@ -159,8 +159,6 @@ class LalrNodes:
         head.terminals = terminals
         head.end, head.depth = table.end, len(table.shifts) + _ROOM
         head.reached = self._reached
-        byte = arena.make(at.LEXEME, self._dfa.state(byte_set(self._dfa.spellable)))
-        head.more = arena.make(at.SEQUENCE, byte, self._reached)
         head.level = self._places.level
         head.free = 0 if self._free is None else self._spacer(self._free.spacer)
         if self._lines is not None:

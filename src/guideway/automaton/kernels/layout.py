@@ -322,7 +322,6 @@ class Lalr(Record):
     level: i32  # guard level of its lookaheads
     reached: i32  # a CLEAR node that accepts under guards
     line: i32  # as `free`, where a newline may follow; 0 if lines are not indented
-    more: i32  # `reached` after one more byte
     words: i32  # words of a set of terminals
 
 

@@ -10,9 +10,7 @@ from guideway.automaton.kernels.intern import judgement_of, node_of
 from guideway.automaton.kernels.lalr import (
     lalr_of,
     lines_after,
-    may_end,
     may_take,
-    put_on,
     put_on_free,
     some_line_fits,
     stack_after,
@@ -66,16 +64,7 @@ def verdict_on_lalr(context: Context, node: int, stack: int) -> int:
         return _lexed_verdict(context, node, stack, above, took)
     if not may_take(context, took, states):
         return at.V_DEAD
-    table = nodes[took].a
-    free = _free_verdict(context, node, stack, above, took)
-    core = nodes[node].a if nodes[node].kind == at.GUARDED else node
-    if free != at.V_UNKNOWN or nodes[core].kind == at.LINE:
-        return free
-    # The end of what is being read depends on nothing else.
-    verdict = _verdict_before(context, node, stack, above, lalr_of(context, table).reached)
-    if verdict == at.V_ALIVE:
-        verdict = _at_the_end(context, node, stack, above, took)
-    return at.V_UNKNOWN if verdict == at.V_DOUBT else verdict
+    return _free_verdict(context, node, stack, above, took)
 
 
 @inner
@@ -115,31 +104,6 @@ def _lexed_verdict(context: Context, node: int, stack: int, above: int, took: in
             return verdict
     verdict = _verdict_before(context, node, stack, above, lalr.reached)
     return at.V_PER_STACK if verdict in (at.V_ALIVE, at.V_DOUBT) else verdict
-
-
-@inner
-def _at_the_end(context: Context, node: int, stack: int, above: int, took: int) -> int:
-    """The verdict if nothing may follow the terminal, V_UNKNOWN otherwise, or a code."""
-    table, states = context.nodes[took].a, states_below(context, stack, above)
-    behind, lines = stack_after(context, took, states), lines_after(context, took)
-    if behind <= 0 or lines < 0:
-        return min(lines, behind) if behind < 0 or lines < 0 else at.V_DEAD
-    verdict = _verdict_before(context, node, stack, above, lalr_of(context, table).more)
-    if verdict != at.V_DEAD:
-        return verdict if verdict < 0 else at.V_UNKNOWN
-    return _if_it_ends(context, node, stack, above, table, behind, lines)
-
-
-@inner
-def _if_it_ends(
-    context: Context, node: int, stack: int, above: int, table: int, states: int, lines: int
-) -> int:
-    """The verdict if the text ends in these states, with what is around the automaton."""
-    ends = may_end(context, table, states, lines)
-    if ends <= 0:
-        return ends if ends < 0 else at.V_DEAD
-    last = checked(put_on(context, stack, above, top_of(context, states).d))
-    return verdict_of(context, node, last)
 
 
 @inner
