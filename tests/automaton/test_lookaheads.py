@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 import guideway as gw
-from guideway.automaton import pushdown_automaton as pdas
 from guideway.automaton.plain_masks import Rows
 from guideway.automaton.states import States
 from guideway.automaton.token_tries import unpack
@@ -172,9 +171,7 @@ def test_a_lark_grammar_is_read_place_by_place() -> None:
     assert compared(expr, words, 4, 8) > 10
 
 
-@pytest.mark.parametrize("short", [0, 256])
-def test_counts_under_a_guard(short: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pdas, "SHORT", short)
+def test_counts_under_a_guard() -> None:
     characters = alt(byte_set(b"ab"), literal("é"), literal("è"))
     has_b = concat(ANYTHING, literal("b"), ANYTHING)
     rule = Rule("rule", looks=2)
