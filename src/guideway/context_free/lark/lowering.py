@@ -444,6 +444,11 @@ class Places(Stacked):
             return self.behind(place, terminal)
         return place if place.brackets else self._lines.after(place, text)
 
+    def taken(self, place: Place, terminal: str | None) -> Expr:
+        """All texts from a place after a terminal; None is an ignored one."""
+        after = self.behind(place, terminal)
+        return EMPTY if after is None else self.rest(after)
+
     # Template protocol.
 
     def unfold(self, argument: Hashable, look: Look) -> Expr:
