@@ -15,7 +15,6 @@ import pytest
 
 import guideway as gw
 from guideway.cli import console, models
-from guideway.cli import generate as extract
 from guideway.cli.main import run
 from guideway.cli.models import healed
 from guideway.models.fake import FakeModel
@@ -180,8 +179,8 @@ def test_extract_reads_files_and_standard_input(
     module: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
-    monkeypatch.setattr(extract, "answer", lambda model, prompt, *rest: asked.append(prompt))
-    monkeypatch.setattr(extract, "show", lambda result, **how: None)
+    monkeypatch.setattr(models, "answer", lambda model, prompt, *rest: asked.append(prompt))
+    monkeypatch.setattr(models, "show", lambda result, **how: None)
     monkeypatch.setattr("sys.stdin", io.StringIO("from outside"))
     (tmp_path / "note.txt").write_text("from a file", encoding="utf-8")
     for text in ("-", str(tmp_path / "note.txt"), "from the command line"):
@@ -470,7 +469,7 @@ def test_a_prompt_is_healed_where_that_is_asked_for(capsys, monkeypatch) -> None
         assert status("generate", "x:", "--plain", "-n", "1", *options) == 0
         assert capsys.readouterr().out == written
     assert healed([], heal=False) == {}
-    monkeypatch.setattr(extract, "as_prompt", lambda *given: [])
+    monkeypatch.setattr(models, "as_prompt", lambda *given: [])
     assert status("extract", "x x", "--schema", "/x/", "--heal") == 2
     assert "--plain" in capsys.readouterr().err
 
