@@ -169,9 +169,9 @@ _MOST_RESTS: Final = 1 << 17
 
 
 def string(formula: Formula, style: JsonStyle) -> Expr:
-    """The strings that satisfy a formula, with their quotes; long lists become words."""
+    """The strings that satisfy a formula, with their quotes; lists become words."""
     listed = _listed_strings(formula)
-    words = None if listed is None or len(listed) <= _FEW_STRINGS else words_rule(listed, style)
+    words = None if listed is None else words_rule(listed, style)
     return words or concat(QUOTE, text_content(formula, style.spelling), QUOTE)
 
 
