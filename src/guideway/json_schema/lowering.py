@@ -230,7 +230,9 @@ class LazyLowering:
     def _made(self, raw: Raw) -> Expr:
         """The values of a schema with only these keywords, cached."""
         words = tuple((name, repr(raw[name])) for name in sorted(raw))
-        key = (self._style, self._schema.draft, words)
+        # A type means the same in each draft, but 1.0 is no integer in draft 4.
+        alike = raw.keys() <= _TYPE and "integer" not in raw.get("type", ())
+        key = (self._style, not alike and self._schema.draft, words)
         found = _leaves.get(key)
         if found is None:
             found = _lower_at_once(self._source, self._schema.draft, raw)
