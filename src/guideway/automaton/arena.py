@@ -93,7 +93,7 @@ class Plan:
             table.room, table.used = first, number in (*_PAIRS, at.MACROS)
             sizes.update({path: first * each for path, each in arrays.items()})
         deepest = mask_cache.deepest + 2
-        sizes.update(dict.fromkeys(("walk", "begun", "key_walk"), deepest))
+        sizes.update(dict.fromkeys(("walk", "begun", "bound_walk", "key_walk"), deepest))
         sizes["unsure"] = mask_cache.words
         self.parts: dict[str, tuple[int, int]] = {}
         self.size = 0

@@ -38,6 +38,7 @@ from guideway.automaton.kernels.token_rows import (
     add_items,
     add_row,
     add_state_mask,
+    bounded_walk,
     clear_items,
     doubtful_after,
     leaves_surely,
@@ -340,6 +341,7 @@ def fill(context: Context, macro: int, row: Words, spare: Words) -> int:
     context.blur = context.captures
     code = at.OK
     if context.pending == 0:
+        context.bound_place = 0
         _clear(context, row)
         code = _open_keys_of(context, macro, row, spare)
         if code == at.OK:
@@ -458,7 +460,7 @@ def _process_items(context: Context, row: Words) -> int:
 
 
 @once
-def _leaf(context: Context, row: Words, below: int, node: int, stack: int) -> int:
+def _leaf(context: Context, row: Words, below: int, node: int, stack: int) -> int:  # noqa: PLR0911  one arm for each kind
     """Set the tokens of a configuration below a trie node."""
     nodes = context.nodes
     kind = nodes[node].kind
@@ -472,6 +474,8 @@ def _leaf(context: Context, row: Words, below: int, node: int, stack: int) -> in
         return _literal(context, row, below, node, stack)
     if kind == at.COUNTED and below == 0 and nodes[node].a == nodes[node].d:
         return _counted(context, row, node, stack)
+    if kind == at.BOUNDED:
+        return _bounded(context, row, below, node, stack)
     if kind in (at.MEMBER, at.KEY) and (below > 0 or context.frames[nodes[node].a].others == 0):
         return walk_keys(context, row, below, node, stack)
     if kind in (at.LEXER, at.LEXED, at.PER_STACK, at.LINE, at.GUARDED):
@@ -556,3 +560,10 @@ def _counted(context: Context, row: Words, node: int, stack: int) -> int:
     if low == 0 and (high < 0 or high >= mask.most):
         return queue_found(context, mask.exits) if mask.exits > 0 else at.OK
     return queue_counted_exits(context, mask.first, mask.last, low, high)
+
+
+@once
+def _bounded(context: Context, row: Words, below: int, node: int, stack: int) -> int:
+    begin(context)
+    checked(close(context, at.NIL, stack))
+    return bounded_walk(context, row, below, node, checked(finish(context)))

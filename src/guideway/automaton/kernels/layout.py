@@ -135,6 +135,15 @@ class Key(Record):
 
 
 @record
+class Pair(Record):
+    """A bounded pattern at a trie node: its state, and that within a character."""
+
+    state: i32
+    inside: i32
+    count: i32  # characters read
+
+
+@record
 class Length(Record):
     """Lengths of the texts from a pair of characters of one byte."""
 
@@ -426,6 +435,9 @@ class Context(Record):
     # Bounded patterns (`kernels.bounds`).
     pairs: Table[i64]  # pairs: lexical state of a pattern, that of its characters
     lengths: Rows[Length]
+    bound_walk: Rows[Pair]  # at each depth
+    bound_place: i64  # trie node where an interrupted walk of a bounded pattern resumes, or 0
+    bound_node: i64  # its BOUNDED node << 32 | the trie node above
     search: i64  # number of searches
     search_level: i64  # characters read
     search_later: i64  # linked list of pairs for later
@@ -434,6 +446,9 @@ class Context(Record):
     search_next: i64  # and the next ones with so many
     search_best: i64  # characters of the shortest text found, or -1
     search_end: i64  # the pair where it ends
+    last_state: i64  # cache: the last pair, its fewest characters and whether it is steady
+    last_fewest: i64
+    last_steady: i64
 
     # Lookaheads (`kernels.liveness`).
     looks: i64  # whether there are any

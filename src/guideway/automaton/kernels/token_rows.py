@@ -6,6 +6,7 @@ import numpy as np
 
 from guideway.automaton.jit.views import Sets, Words, checked, inner, once
 from guideway.automaton.kernels import layout as at
+from guideway.automaton.kernels.bounds import alive, know_length
 from guideway.automaton.kernels.closure import close, leads_of_found, value_follows
 from guideway.automaton.kernels.intern import full, mixed, pair_of
 from guideway.automaton.kernels.layout import Context
@@ -58,10 +59,8 @@ def walk(context: Context, row: Words, first: int, last: int, macro: int) -> int
             node = ends[node]
         else:
             macros[depth] = after
-            whole = checked(_reads_below(context, node, after))
-            end = ends[node] if whole else node + 1
-            set_tokens(context, row, node, end)
-            node = end
+            set_tokens(context, row, node, node + 1)
+            node += 1
     return at.OK
 
 
@@ -113,26 +112,124 @@ def add_items(context: Context, row: Words, state_mask: int, items: int) -> None
 
 _DEEP = 255  # a height of at least this
 
+# Effects of a byte: it fails, ends the text, goes on, or accepts the whole subtree.
+LEFT, ENDED, INSIDE, WHOLE = 0, 1, 2, 3
+
 
 @inner
-def _reads_below(context: Context, place: int, macro: int) -> int:
-    """Return 1 if a bounded pattern reads all below a trie node: it leads back and has room."""
-    if context.macros[macro].count != 1 or place >= context.trie_ends[0]:
-        return 0
-    bounded = context.nodes[context.configs[context.macros[macro].first] >> 32]
-    if bounded.kind != at.BOUNDED or bounded.e != 0:
-        return 0
-    pair = checked(pair_of(context, bounded.a, bounded.d))
-    fewest = context.lengths[pair].fewest - 1
-    if not 0 <= fewest < at.ENDLESS - 1:
-        return 0
-    if bounded.b > fewest and context.lengths[pair].steady == 0:
-        return 0
-    height = context.heights[place]
-    if bounded.c >= 0 and (height == _DEEP or fewest + height > bounded.c):
-        return 0
-    code = leads_back(context, place, bounded.a)
-    return leads_back(context, place, bounded.d) if code > 0 else code
+def _read_on(context: Context, row: Words, first: int, last: int, macro: int) -> int:
+    """Set the tokens at trie nodes after the closing byte, read with `macro`."""
+    if macro == 0 or first == last:
+        return at.OK
+    if context.macros[macro].unsure != 0:
+        note_unsure(context, first, last)
+        return at.OK
+    return walk(context, row, first, last, macro)
+
+
+@inner
+def _read_pair(context: Context, place: int, between: int) -> int:
+    """Read the byte of a trie node into the pair at its depth: LEFT, ENDED or INSIDE."""
+    depth, byte = context.trie_depths[place], context.trie_bytes[place]
+    before, pair = context.bound_walk[depth - 1], context.bound_walk[depth]
+    after = context.transitions[before.state].after[byte]
+    within = context.transitions[before.inside].after[byte]
+    if after == 0 or within == 0:
+        context.want = before.state if after == 0 else before.inside
+        return at.NEED_LEX
+    if after < 0:
+        return LEFT
+    pair.state, pair.inside, pair.count = after, within, before.count
+    if within < 0:
+        return ENDED
+    pair.count += 1 if before.inside == between else 0
+    return INSIDE
+
+
+@once
+def bounded_walk(context: Context, row: Words, below: int, node: int, macro: int) -> int:
+    """Set the tokens of a BOUNDED node below a trie node; after its end, those of `macro`."""
+    pairs = context.bound_walk
+    ends = context.trie_ends
+    depths = context.trie_depths
+    low, between = context.nodes[node].b, context.nodes[node].d
+    inside = context.nodes[node].e
+    pair = pairs[depths[below]]
+    pair.state, pair.inside = context.nodes[node].a, between if inside == 0 else inside
+    pair.count = 0
+    context.last_state = 0
+    place, last = below + 1, ends[below]
+    if context.bound_place != 0 and context.bound_node == (node << 32) | below:
+        place = context.bound_place
+    context.bound_place = 0
+    while place < last:
+        code = _read_pair(context, place, between)
+        if code == INSIDE:
+            code = _has_room(context, depths[place], node)
+            if code == INSIDE:
+                code = _has_room_below(context, place, node)
+        elif code == ENDED and pairs[depths[place]].count >= low:
+            set_tokens(context, row, place, place + 1)
+            code = _read_on(context, row, place + 1, ends[place], macro)
+        if code < 0:
+            context.bound_place, context.bound_node = place, (node << 32) | below
+            return code
+        end = place + 1 if code == INSIDE else ends[place]
+        if code >= INSIDE:
+            set_tokens(context, row, place, end)
+        place = end
+    return at.OK
+
+
+@inner
+def _has_room(context: Context, depth: int, node: int) -> int:
+    """INSIDE if the bounds allow a text from the pair at a depth, else LEFT; cached in `last_…`."""
+    read, bounded, lengths = context.bound_walk[depth], context.nodes[node], context.lengths
+    state, within, count = read.state, read.inside, read.count
+    low, high, between = max(bounded.b - count, 0), bounded.c, bounded.d
+    if high >= 0:
+        high -= count
+        if high < 0:
+            return LEFT
+    if context.last_state != (state << 32) | within:
+        pair = pair_of(context, state, within)
+        checked(know_length(context, pair, between) if pair > 0 else pair)
+        context.last_state = (state << 32) | within
+        context.last_fewest = lengths[pair].fewest - 1
+        context.last_steady = lengths[pair].steady
+    fewest = context.last_fewest
+    if fewest <= (high if high >= 0 else at.ENDLESS - 2) and (
+        low <= fewest or context.last_steady != 0
+    ):
+        return INSIDE
+    living = alive(context, state, within, between, low, high)
+    return INSIDE if living > 0 else min(living, LEFT)
+
+
+@inner
+def _has_room_below(context: Context, place: int, node: int) -> int:
+    """WHOLE if all below a trie node leads back to its pair and has room, else INSIDE."""
+    nodes = context.nodes
+    count = context.bound_walk[context.trie_depths[place]].count
+    low, high = nodes[node].b - count, nodes[node].c
+    fewest, height = context.last_fewest, context.heights[place]
+    if fewest > at.ENDLESS - 2 or (low > fewest and context.last_steady == 0):
+        return INSIDE
+    if high >= 0 and (height == _DEEP or count + fewest + height > high):
+        return INSIDE
+    return _pair_leads_back(context, place, nodes[node].d)
+
+
+@inner
+def _pair_leads_back(context: Context, place: int, between: int) -> int:
+    """WHOLE if all below a trie node leads back to the pair there, else INSIDE."""
+    pair = context.bound_walk[context.trie_depths[place]]
+    if pair.inside != between or place >= context.trie_ends[0]:
+        return INSIDE
+    code = leads_back(context, place, pair.state)
+    if code > 0:
+        code = leads_back(context, place, between)
+    return INSIDE + code if code >= 0 else code
 
 
 @inner
