@@ -18,6 +18,7 @@ address. `dtype` is the numpy type of the elements of an array.
 import ctypes
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import (
     Annotated,
     Any,
@@ -125,6 +126,7 @@ class Table(Record, Generic[T]):
         raise NotImplementedError
 
 
+@cache  # numpy reads a structure field by field: a tenth of the time of new nodes
 def dtype(item: Any) -> "np.dtype[Any]":
     """The numpy type of the items of `Rows[item]`.
 
