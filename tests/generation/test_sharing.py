@@ -21,8 +21,8 @@ class Gate:
         fake = FakeModel.random(BYTES)
         self.rows, self.opened, self.reached = list[int](), threading.Event(), threading.Event()
         self.failing: Exception | None = None
-        self._prefill, self._extend = fake.prefill_varied, fake.extend_varied
-        fake.prefill_varied, fake.extend_varied = self.prefill, self.extend  # type: ignore[method-assign]
+        self._prefill, self._extend = fake.prefill, fake.extend
+        fake.prefill, fake.extend = self.prefill, self.extend  # type: ignore[method-assign]
         self.model = gw.Model(fake)
 
     def prefill(self, prompts: Any, *more: Any) -> Any:

@@ -250,7 +250,7 @@ def test_guidance_needs_the_tokens_of_the_prompts() -> None:
 
 
 def test_wrong_arguments_are_told() -> None:
-    with pytest.raises(gw.SourceError, match=r"guidance must be a guideway\.Model, got Llama"):
+    with pytest.raises(gw.SourceError, match=r"guidance: Llama.* is not a guideway\.Model"):
         LogitsProcessor(WORDS, guidance=BASE.language_model.module)
     with pytest.raises(gw.SourceError, match="prompts= needs guidance="):
         LogitsProcessor(WORDS, BASE.vocabulary, prompts=["a"])

@@ -287,13 +287,13 @@ def test_rows_that_join_later_share_a_forward():
     vocabulary = gw.Vocabulary([b"a", b"b", b"<eos>"], {2})
     fake = FakeModel(vocabulary, lambda prefix: [float(len(prefix) % 3), 1.5, -99.0])
     extended = list[int]()
-    extend = fake.extend_varied
+    extend = fake.extend
 
-    def watched(cache: Any, tokens: Any, exits: Any) -> Any:
+    def watched(cache: Any, tokens: Any) -> Any:
         extended.append(len(tokens))
-        return extend(cache, tokens, exits)
+        return extend(cache, tokens)
 
-    fake.extend_varied = watched
+    fake.extend = watched
     whole, batches = Ensemble.of(fake), Batches()
     for number in range(3):
         request = Request((0,) * (number + 1), sampling=Sampling.of({"max_new_tokens": 9}))

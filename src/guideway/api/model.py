@@ -26,7 +26,7 @@ from guideway.api.jobs import Call, check_lossless, prompts_of, read_prompts
 from guideway.api.prompts import Prompt, read_choices, split_prompts
 from guideway.api.result import Part, Result
 from guideway.api.running import RunOptions, run, stream
-from guideway.errors import DeadEndError, SourceError, UnsupportedError, one_line
+from guideway.errors import DeadEndError, SourceError, UnsupportedError, brief, one_line
 from guideway.generation.ensemble.ensemble import Ensemble, reading
 from guideway.generation.ensemble.leaf import Reading
 from guideway.generation.ensemble.prefix_cache import PrefixCache
@@ -710,4 +710,5 @@ def as_model(given: object, name: str = "") -> Model:
     if isinstance(given, Model):
         return given
     where = f"{name}: " if name else ""
-    raise SourceError(f"{where}{given!r:.200} is not a guideway.Model: load one with guideway.load")
+    shown = one_line(brief(given))
+    raise SourceError(f"{where}{shown} is not a guideway.Model: load one with guideway.load")

@@ -68,10 +68,10 @@ class Step:
 def evaluate(node: expr.Node, step: Step) -> Rows:
     """Compute the rows of an expression.
 
-    >>> base, anti = Leaf("b", "base"), Leaf("a", "anti")
+    >>> base, anti = expr.Leaf("b", "base"), expr.Leaf("a", "anti")
     >>> logits = {base: torch.zeros(1, 2), anti: torch.tensor([[0.0, 1.0]])}
     >>> step = Step(logits, torch.ones(1, 2, dtype=torch.bool), Vocabulary([b"x", b"y"]))
-    >>> rows = evaluate(Linear(((1.0, base), (-1.0, anti))), step)
+    >>> rows = evaluate(expr.Linear(((1.0, base), (-1.0, anti))), step)
     >>> (rows.values[0, 0] - rows.values[0, 1]).item()
     1.0
     """

@@ -27,10 +27,10 @@ NO_ADAPTERS: Final[Mapping[str, "FakeModel"]] = MappingProxyType({})
 @final
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of the cache: the tokens so far, and the model that answers for them."""
+    """A row of the cache: the tokens so far, and the model of its adapter."""
 
     prefix: Prefix
-    model: "PrefixModel"
+    model: "PrefixModel | None" = None
 
 
 class PrefixModel:
@@ -50,7 +50,7 @@ class PrefixModel:
     def prefill(
         self, prompts: Sequence[Sequence[int]]
     ) -> tuple[tuple[Row, ...], Float[Tensor, "batch vocabulary"]]:
-        cache, heads = self._begun([Row(tuple(prompt), self) for prompt in prompts], ())
+        cache, heads = self._begun([Row(tuple(prompt)) for prompt in prompts], ())
         return cache, heads[0]
 
     def extend(
@@ -86,7 +86,7 @@ class PrefixModel:
     ) -> tuple[tuple[Row, ...], Float[Tensor, "heads batch vocabulary"]]:
         if not all(row.prefix for row in rows):
             raise ModelError("a prompt is empty: the model needs at least one token")
-        return tuple(rows), torch.stack([row.model.heads(row.prefix, exits) for row in rows], 1)
+        return tuple(rows), torch.stack([self._heads(row, row.prefix, exits) for row in rows], 1)
 
     def _extended(
         self, cache: tuple[Row, ...], tokens: Int[Tensor, "batch new"], exits: Sequence[int]
@@ -97,8 +97,13 @@ class PrefixModel:
             whole = (*row.prefix, *new)
             ends = range(len(row.prefix) + 1, len(whole) + 1)
             longer.append(Row(whole, row.model))
-            values.append(torch.stack([row.model.heads(whole[:end], exits) for end in ends], 1))
+            values.append(torch.stack([self._heads(row, whole[:end], exits) for end in ends], 1))
         return tuple(longer), torch.stack(values, 1)
+
+    def _heads(
+        self, row: Row, prefix: Prefix, exits: Sequence[int]
+    ) -> Float[Tensor, "heads vocabulary"]:
+        return (row.model or self).heads(prefix, exits)
 
 
 @final
@@ -178,7 +183,7 @@ class FakeModel(PrefixModel):
         adapters: Sequence[Adapter | None],
         exits: Sequence[int],
     ) -> tuple[tuple[Row, ...], Float[Tensor, "heads batch vocabulary"]]:
-        models = [self if each is None else self._with(each) for each in adapters]
+        models = [None if each is None else self._with(each) for each in adapters]
         rows = zip(prompts, models, strict=True)
         return self._begun([Row(tuple(prompt), model) for prompt, model in rows], exits)
 
@@ -239,7 +244,7 @@ class FakeModel(PrefixModel):
         return torch.stack(given).float()
 
     def _hidden(self, row: Row, begin: int) -> Float[Tensor, "tokens hidden"]:
-        return cast("FakeModel", row.model).hidden(row.prefix, begin)
+        return cast("FakeModel", row.model or self).hidden(row.prefix, begin)
 
     def _with(self, adapter: Adapter) -> "FakeModel":
         if adapter.name not in self._adapted:

@@ -320,7 +320,7 @@ def weighted(found: Evidence, weights: Numbers) -> tuple[float, float]:
     """Z and p with weighted positions, in 64 steps (fewer in long texts), for green lists.
 
     >>> ones = np.ones(16)
-    >>> found = Evidence(Scheme(1), np.arange(16), ones, ones / 2, ones / 4)
+    >>> found = Evidence(schemes.Scheme(1), np.arange(16), ones, ones / 2, ones / 4)
     >>> weighted(found, ones)[0], weighted(found, 0 * ones)
     (4.0, (0.0, 1.0))
     """

@@ -253,7 +253,7 @@ _SPECIAL: Final[dict[str, Callable[[Mapping[str, Json]], str]]] = {
 def enforcement(source: sources.Source) -> Iterator[Enforced]:
     r"""The parts of a source, outer ones first, and how each is enforced.
 
-    >>> for found in enforcement(Regex("(?=a)[a-z]{2,5}")):
+    >>> for found in enforcement(sources.Regex("(?=a)[a-z]{2,5}")):
     ...     print(found.place, found.part, "-", found.how)
     character 1 (?=...) - its automaton meets that of what follows
     character 6 {2,5} - 2 to 5 times, counted
