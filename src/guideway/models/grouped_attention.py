@@ -13,6 +13,7 @@ tokens in 512 columns 5.3 and 6.0, in 1,274 columns 13.7 and 9.9; 25 tokens in 5
 
 from collections.abc import Generator
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any, Final
 
 import torch
@@ -46,8 +47,8 @@ def attention(
     if attention_mask is None or query.shape[2] == 1 or not plain:
         usual = functions.sdpa_attention_forward
         return usual(module, query, key, value, attention_mask, **more)
-    rows, _, count, _ = query.shape
-    few = rows == 1 and count <= MOST and key.shape[2] >= LONG
+    few = len(query) == 1 and query.shape[2] <= MOST and key.shape[2] >= LONG
+    few = few and attention_mask.shape[1] == 1 and attention_mask.dtype == torch.bool
     if few and PRODUCT and is_plain(query, key):
         return _products(query, key, value, attention_mask, more.get("scaling")), None
     read = scaled_dot_product_attention(
@@ -66,17 +67,25 @@ def _products(
 ) -> Tensor:
     """The attention of one row, (1, tokens, heads, size), with a product for each head of keys."""
     _, heads, count, size = query.shape
-    if mask.dtype == torch.bool:
-        # Not -inf, so that a token that may read nothing gives no NaN.
-        mask = torch.zeros_like(mask, dtype=query.dtype).masked_fill_(~mask, LEAST)
+    begin, hidden = _hidden(mask)
     grouped = (query * (scale or size**-0.5)).reshape(key.shape[1], -1, size)
     read = torch.empty_like(grouped)
     for head, asked in enumerate(grouped):
         scores = PRODUCT(asked, key[0, head], None, "none", [], "")
-        scores.view(-1, count, key.shape[2]).add_(mask[0])
+        scores.view(-1, count, key.shape[2])[..., begin:].add_(hidden)
         shares = scores.softmax(-1)
         read[head] = PRODUCT(shares, value[0, head].t(), None, "none", [], "")
     return read.view(1, heads, count, size).transpose(1, 2).contiguous()
+
+
+@lru_cache(1)  # all layers of a forward have one mask
+def _hidden(mask: Tensor) -> tuple[int, Tensor]:
+    """The first column that a token may not read, and what is added to scores from there on."""
+    hidden = mask[0, 0].logical_not()
+    begin = int(hidden.any(0).int().argmax())
+    # Not -inf, so that a token that may read nothing gives no NaN.
+    added = torch.zeros(hidden[:, begin:].shape).masked_fill_(hidden[:, begin:], LEAST)
+    return begin, added
 
 
 def shares_keys(module: Any) -> bool:
