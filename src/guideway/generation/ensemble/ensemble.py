@@ -294,7 +294,7 @@ class Ensemble:
         backbones: the models with their contexts.
         vocabulary: that of the main context.
         summed: leaves of GeDi pairs, which need the log-probability of the text so far.
-        frames: captured steps that no batch uses now (`generation.captured.steps`); None if
+        frames: captured steps that no batch uses now (`generation.captured`); None if
             capturing failed.
     """
 
