@@ -161,7 +161,7 @@ class Reading(Protocol):
         ...
 
     def others(self, rest: Rest) -> list[int]:
-        """Classes of which a key may come next."""
+        """The classes whose keys may come next."""
         ...
 
     def after(self, rest: Rest, key: int) -> list[tuple[Expr, Rest]]:

@@ -1,4 +1,4 @@
-"""What the batch loop and a search for the texts of one prompt tell one another.
+"""The interface between the batch loop and a search for the texts of one prompt.
 
 A search holds `rows` of a batch, none of which has ended. `step` gets scores of the next tokens, of
 the search's `kind`, replaces the rows, and returns the index of each new row's parent; the loop

@@ -33,8 +33,9 @@ def usage(results: Sequence[Result[Any]], form: Form, each: int) -> dict[str, An
 
 
 def told(result: Result[Any], trace: int = 0) -> dict[str, Any]:
-    """What guideway adds to a choice: whether the text is whole, what the constraint cost, and the
-    trace with so many alternatives.
+    """The field `guideway` of a choice: completeness, cost of the constraint, and the trace.
+
+    The trace has so many alternatives for each token.
     """
     made = {
         "complete": not result.shortened,

@@ -253,7 +253,7 @@ class Level(Strict):
 
 
 class Asking(Strict):
-    """What all questions have in common."""
+    """The fields of every question."""
 
     instructions: str | list[dict[str, Any]]
     name: str | None = None

@@ -263,7 +263,7 @@ _MOST_PATTERNS: Final = 8  # they make 256 kinds of keys at most
 _MOST_CONTAINED: Final = 8  # minContains and maxContains
 _DEEPEST: Final = 8  # schemas for the same instance
 _NOT_EMPTY: Final = frozenset(("enum", "const", "oneOf", "not", "if"))
-"""Keywords of which it is not clear that an empty object or array satisfies them."""
+"""Keywords that an empty object or array may not satisfy."""
 _POSTPONED: Final = (
     frozenset[str]().union(*ASSERTED.values())
     - _DYNAMIC
