@@ -256,7 +256,7 @@ DAY = "2024-02-29T23:59:59Z"
      ["", ":", "1:2:3:4:5:6:7", "1::2::3", "::12345", "1:2:3:4:5:6:7:8::", "::1.2.3.04",
       "fe80::a%1", "1:2:3:4:5:6:7:1.2.3.4", "[::]", ":::"]),
     ("idn-email",
-     ["\u03b4\u03bf@example.com", '"\u03b4 b"@b', "a@\uc2e4\ub840.\ud14c", "a@cafe\u0301.x",
+     ["\u03b4\u03bf@example.com", '"\u03b4 b"@b', "a@\uc2e4\ub840.\ud14c", "a@caf\xe9.x",
       "\U0001d54f@b", "\x85@b", "\u4e00" * 21 + "a@b", "a@[127.0.0.1]", "\u03b4" * 32 + "@b"],
      ["a", "a\uff20b", "\u4e00" * 22 + "@b", "\u03b4" * 33 + "@b", "a@\u0301b", "a@b-", "a..b@c",
       "a@\u2003"]),
@@ -385,50 +385,44 @@ def test_what_is_plainly_of_no_format_satisfies_its_opposite(schema, text):
 @pytest.mark.parametrize(
     ("label", "expected"),
     [
-        ("l\xb7l", True),
-        ("l\xb7l\xb7l", True),
-        ("l\xb7a", False),
-        ("a\u0375\u03b1", True),
-        ("\u03b1\u0375a", False),
-        ("\u05d0\u05f3", True),
-        ("\u05f3\u05d0", False),
-        ("\u30fb\u3041", True),
-        ("a\u30fb", False),
-        ("\u0628\u0660", True),
-        ("\u0628\u0660\u06f0", False),
-        ("\u0628\u06f0\u0660", False),
-        ("\u0628\u200c\u0628", True),
-        ("\u0628\u200ca", False),
-        ("\u0915\u094d\u200d\u0937", True),
-        ("\u0915\u200d\u0937", False),
         ("\u4e00-\u4e00", True),
+        ("\u4e00" * 10, True),
+        ("\u4e00.b-1", True),
+        ("a.\u4e00", True),
+        ("\u4e00\u3002b\uff0ec", True),
+        ("stra\xdfe", True),
+        ("\u03b5\u03bb\u03bb\u03ac\u03c2.\u0440\u0444", True),
+        ("\u6771\u4eac\u30bf\u30ef\u30fc1", True),
+        ("\u4e00" * 11, False),
         ("\u4e00--\u4e00", False),
         ("-\u4e00", False),
         ("\u4e00-", False),
-        ("\u0903a", False),
-        ("a\u0903", True),
-        ("e\u0301", False),
-        ("\u4e00" * 7, True),
-        ("\u4e00" * 8, False),
-        ("\u05d01", True),
-        ("1\u05d0", False),
-        ("\u05d0a", False),
-        ("a\u05d0", False),
-        ("\u05d0-\u05d0", True),
-        ("\u05d0\u05b0", True),
-        ("\u05d01\u0661", False),
-        ("a.\u05d0.b-1", True),
-        ("1.\u05d0", False),
-        ("\u05d0.1", False),
-        ("\u05d0.\u4e001\u0301", False),
-        ("\u05d0.\u4e001-\u4e00", True),
-        ("\u4e00\u3002b\uff0ec", True),
         ("a.b.\u4e00.d", False),
-        ("\u05d0.\u4e00\u0661", False),
+        ("\xc4", False),
+        ("e\u0301", False),
+        ("l\xb7a", False),
+        ("\u03b1\u0375a", False),
+        ("a\u30fb", False),
+        ("\u05d0a", False),
+        ("\u4e00\u0661", False),
+        ("\u0915\u200d\u0937", False),
     ],
 )
-def test_labels_in_unicode_follow_contexts_composition_and_direction(label, expected):
+def test_labels_in_unicode_have_letters_without_marks_and_contexts(label, expected):
     assert accepted("idn-hostname", label) == expected
+    if expected:
+        idna.encode(label)
+
+
+def test_every_letter_of_a_label_in_unicode_is_one_that_idna_knows():
+    engine = machine({"type": "string", "format": "idn-hostname"}, whitespace="compact")
+    opened = read(engine, engine.start(), '"')
+    count = 0
+    for code in (*range(0x80, 0x600), *range(0x600, 0xD800, 31), *range(0xE000, 0x30000, 31)):
+        if read(engine, opened, f'{chr(code)}"') is not None:
+            idna.encode(chr(code))
+            count += 1
+    assert count > 1_000
 
 
 # `formats="annotation"`: the schema means the same as without any `format`.

@@ -1,15 +1,11 @@
 """Formats of JSON Schema as regular expressions; IDNA characters (RFC 5892)."""
 
 import unicodedata
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
-from functools import lru_cache
-from itertools import chain
+from dataclasses import dataclass
 from typing import Final, final
 
 from guideway.language.expr import EMPTY, EPSILON, alt, both, complement, concat, optional, repeat
 from guideway.language.nodes import Expr, Lower, Match
-from guideway.language.utf8 import CodePoints, points, union
 
 _LEAP = "(?:0[48]|[2468][048]|[13579][26])"  # two digits divisible by 4, except 00
 _YEAR = r"(?:[1-9][0-9]{3}|0[1-9][0-9][0-9]|00[1-9][0-9]|000[1-9])"
@@ -57,63 +53,19 @@ def date_time(match: Match) -> Expr:
     return concat(match(f"{DATE}[Tt]"), time(match))
 
 
-_EXCEPTIONS = (0xDF, 0x3C2, 0x6FD, 0x6FE, 0xF0B, 0x3007)
-_CONTEXT = (0xB7, 0x375, 0x5F3, 0x5F4, 0x30FB, *range(0x660, 0x66A), *range(0x6F0, 0x6FA))
-_DISALLOWED = (0x640, 0x7FA, 0x302E, 0x302F, *range(0x3031, 0x3036), 0x303B)
-_IGNORABLE = (
-    *(0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180B, 0x180C, 0x180D, 0x180F, 0x3164, 0xFFA0),
-    *(*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)),
-    *(*range(0x20D0, 0x2100), *range(0x1D100, 0x1D250)),  # the ignorable blocks
-    *(*range(0x1100, 0x1200), *range(0xA960, 0xA97D), *range(0xD7B0, 0xD7FC)),  # old Hangul
+def _small_letters() -> str:
+    """The small letters of Latin, Greek and Cyrillic that IDNA permits (RFC 5892)."""
+    small = (chr(code) for code in range(0xE0, 0x530) if unicodedata.category(chr(code)) == "Ll")
+    kept = (char for char in small if unicodedata.normalize("NFKC", char.casefold()) == char)
+    return "".join(("\u00df\u03c2", *kept))
+
+
+# Letters of Europe, China, Japan and Korea that IDNA permits everywhere in a label: no marks, no
+# letters with a rule of context (RFC 5892, appendix A), none written from right to left (RFC 5893).
+_WIDE: Final = (
+    rf"{_small_letters()}\u3005-\u3007\u3041-\u3096\u309d\u309e\u30a1-\u30fa\u30fc-\u30fe"
+    r"\u3400-\u4dbf\u4e00-\u9ffc\uac00-\ud7a3\u{20000}-\u{2a6dd}"
 )
-_NEVER = frozenset((*_CONTEXT, *_DISALLOWED, *_IGNORABLE))
-_CATEGORIES = frozenset(("Ll", "Lu", "Lo", "Nd", "Lm", "Mn", "Mc"))
-# Ideographs and Hangul syllables of Unicode 13, all permitted; checking each took 0.4 s.
-PLAIN: CodePoints = (
-    *((0x3400, 0x4DBF), (0x4E00, 0x9FFC), (0xAC00, 0xD7A3), (0x20000, 0x2A6DD)),
-    *((0x2A700, 0x2B734), (0x2B740, 0x2B81D), (0x2B820, 0x2CEA1), (0x2CEB0, 0x2EBE0)),
-    (0x30000, 0x3134A),
-)
-_OTHERS = (range(0x80, 0x3400), range(0xA000, 0xAC00), range(0xF900, 0x20000))
-
-
-@lru_cache(maxsize=1)
-def permitted_code_points() -> tuple[CodePoints, CodePoints]:
-    """Permitted code points beyond ASCII: those that may begin a label (no marks), and all."""
-    found = letters()
-    first = select(found, lambda char: not unicodedata.category(char).startswith("M"))
-    return union(first, PLAIN), union(points(found), PLAIN)
-
-
-@lru_cache(maxsize=1)
-def letters() -> tuple[int, ...]:
-    """Permitted code points beyond ASCII and outside PLAIN."""
-    return tuple(code for code in chain(*_OTHERS) if _is_permitted(code))
-
-
-def select(codes: Iterable[int], holds: Callable[[str], bool]) -> CodePoints:
-    """The code points whose character satisfies `holds`."""
-    return points([code for code in codes if holds(chr(code))])
-
-
-def code_class(*sets: CodePoints) -> tuple[str, ...]:
-    """Each set as ranges inside an ECMA character class."""
-    return tuple(
-        "".join(rf"\u{{{low:x}}}-\u{{{high:x}}}" for low, high in ranges) for ranges in sets
-    )
-
-
-def _is_permitted(code: int) -> bool:
-    char = chr(code)
-    if unicodedata.category(char) not in _CATEGORIES or code in _NEVER:
-        return code in _EXCEPTIONS
-    return code in _EXCEPTIONS or _is_stable(char)
-
-
-def _is_stable(char: str) -> bool:
-    folded = unicodedata.normalize("NFKC", char).casefold()
-    return unicodedata.normalize("NFKC", folded) == char
-
 
 OCTET = "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
 IPV4 = rf"{OCTET}(?:\.{OCTET}){{3}}"
@@ -144,12 +96,17 @@ def email(match: Match) -> Expr:
 
 
 def idn_email(match: Match) -> Expr:
+    label = _LABEL.replace("A-Z", f"{_WIDE}A-Z")
+    return concat(_idn_local(match), match(rf"@(?:{label}(?:\.{label})*|{_literal()})"))
+
+
+def _any_idn_email(match: Match) -> Expr:
+    return concat(_idn_local(match), match(rf"@(?:{_ANY_IDN_NAME}|{_literal()})"))
+
+
+def _idn_local(match: Match) -> Expr:
     wide = [r"\u0080-\u07ff", r"\u0800-\ud7ff\ue000-\uffff", r"\u{10000}-\u{10ffff}"]
-    local = alt(_dotted(match, [_ATEXT, *wide]), _quoted(match, [_QTEXT, *wide]))
-    first, inner = code_class(*permitted_code_points())
-    end = f"[A-Za-z0-9{inner}]"
-    label = f"[A-Za-z0-9{first}](?:[A-Za-z0-9{inner}-]{{0,61}}{end})?"
-    return concat(local, match(rf"@(?:{label}(?:\.{label})*|{_literal()})"))
+    return alt(_dotted(match, [_ATEXT, *wide]), _quoted(match, [_QTEXT, *wide]))
 
 
 def _dotted(match: Match, classes: list[str]) -> Expr:
@@ -273,246 +230,16 @@ def _class(match: Match) -> Expr:
     return match(rf"\[\^?(?:-?(?:{member}|{ranges})(?:{member}|{ranges})*-?|-)\]")
 
 
-_CONTEXTS = {
-    0xB7: "middle dot",
-    0x375: "keraia",
-    0x5F3: "geresh",
-    0x5F4: "geresh",
-    0x30FB: "katakana dot",
-    0x200D: "joiner",
-    0x200C: "non-joiner",
-    0x2D: "hyphen",
-    ord("l"): "l",
-    **dict.fromkeys(range(0x660, 0x66A), "arabic"),
-    **dict.fromkeys(range(0x6F0, 0x6FA), "extended"),
-}
-_SCRIPTS = {"GREEK": "greek", "HEBREW": "hebrew", "HIRAGANA": "kana", "KATAKANA": "kana"}
-# Letters of the Arabic block (ArabicShaping.txt): joining on both sides, and right-joining.
-_DUAL = (
-    *((0x620, 0x620), (0x626, 0x626), (0x628, 0x628), (0x62A, 0x62E), (0x633, 0x63F)),
-    *((0x641, 0x647), (0x649, 0x64A), (0x66E, 0x66F), (0x678, 0x687), (0x69A, 0x6BF)),
-    *((0x6C1, 0x6C2), (0x6CC, 0x6CC), (0x6CE, 0x6CE), (0x6D0, 0x6D1), (0x6FA, 0x6FC)),
-    (0x6FF, 0x6FF),
-)
-_RIGHT = (
-    *((0x622, 0x625), (0x627, 0x627), (0x629, 0x629), (0x62F, 0x632), (0x648, 0x648)),
-    *((0x671, 0x673), (0x675, 0x677), (0x688, 0x699), (0x6C0, 0x6C0), (0x6C3, 0x6CB)),
-    *((0x6CD, 0x6CD), (0x6CF, 0x6CF), (0x6D2, 0x6D3), (0x6D5, 0x6D5)),
-)
-_WAYS = {"R": "R", "AL": "R", "L": "L", "EN": "EN", "AN": "AN", "NSM": "NSM"}
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Sort:
-    """Properties of a character that the rules of labels use.
-
-    kind: script or name if a context rule needs it, else "other"; way: Bidi class, with R for R and
-    AL, N for no direction; mark: must not come first; combines: combining class is not 0.
-    """
-
-    kind: str
-    way: str
-    mark: bool = False
-    combines: bool = False
-
-
-@lru_cache(maxsize=1)
-def sorts() -> dict[Sort, CodePoints]:
-    left_out = _seconds()
-    ascii_codes = b"abcdefghijklmnopqrstuvwxyz0123456789"
-    found: dict[Sort, list[int]] = {}
-    for code in chain(ascii_codes, _CONTEXTS, letters()):
-        if code not in left_out:
-            found.setdefault(_sort(code), []).append(code)
-    grouped = {sort: set(codes) for sort, codes in found.items()}
-    made = {sort: points(codes) for sort, codes in grouped.items()}
-    for block in PLAIN:  # without marks, from left to right
-        sort = Sort("other" if block[0] == _HANGUL else "kana", "L")
-        made[sort] = (*made.get(sort, ()), block)
-    return {sort: tuple(sorted(ranges)) for sort, ranges in made.items()}
-
-
-_HANGUL = 0xAC00
-
-
-def _sort(code: int) -> Sort:
-    char = chr(code)
-    mark = unicodedata.category(char).startswith("M")
-    combines = unicodedata.combining(char) != 0
-    return Sort(_kind(code), _WAYS.get(unicodedata.bidirectional(char), "N"), mark, combines)
-
-
-def _kind(code: int) -> str:
-    if code in _CONTEXTS:
-        return _CONTEXTS[code]
-    if unicodedata.combining(chr(code)) == 9:
-        return "virama"
-    if _within(code, _DUAL):
-        return "dual"
-    if _within(code, _RIGHT):
-        return "right"
-    return _SCRIPTS.get(unicodedata.name(chr(code), "").partition(" ")[0], "other")
-
-
-def _within(code: int, ranges: Iterable[tuple[int, int]]) -> bool:
-    return any(low <= code <= high for low, high in ranges)
-
-
-def _seconds() -> frozenset[int]:
-    found: set[int] = set()
-    for code in chain(range(0xC0, 0x3100), range(0x11000, 0x11A00)):
-        parts = unicodedata.decomposition(chr(code)).split()
-        if len(parts) == 2 and not parts[0].startswith("<"):
-            found.add(int(parts[1], 16))
-    return frozenset(found)
-
-
-_MOST_CODES, _MOST_LABELS = 7, 3
 _DOTS = r"[.\u3002\uff0e\uff61]"
 _ANY_CODE = r"[A-Za-z0-9\u0080-\u3001\u3003-\uff0d\uff0f-\uff60\uff62-\u{10ffff}-]"
-_BEHIND = {
-    "middle dot": ("l",),
-    "geresh": ("hebrew",),
-    "joiner": ("virama",),
-    "non-joiner": ("virama", "dual"),
-}
-_REMEMBERED = frozenset(("l", "hebrew", "virama", "dual", "hyphen"))
+_ANY_IDN_NAME = rf"{_ANY_CODE}+(?:{_DOTS}{_ANY_CODE}+)*"
 
 
 def idn_hostname(match: Match) -> Expr:
-    match = lru_cache(match)  # 27 classes of characters in 3,000 places
-    one_way = alt(match(PLAIN_LABEL), _label(match, _State(bidi=False)))
-    ascii_label = both(match(PLAIN_LABEL), match(r"[A-Za-z][\s\S]*"))
-    either_way = alt(ascii_label, _label(match, _State(bidi=True)))
-    return alt(hostname(match), _idn_name(match, one_way), _idn_name(match, either_way))
-
-
-def _idn_name(match: Match, label: Expr) -> Expr:
-    return concat(label, repeat(concat(match(_DOTS), label), 0, _MOST_LABELS - 1))
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class _State:
-    """Requirements of the characters so far on those that follow.
-
-    wants: kinds that must follow; digits: kind of Arabic digits seen; kana: "seen" or "wanted";
-    way: direction of the first character; closed: True if the Bidi rule lets the label end here.
-    """
-
-    bidi: bool
-    before: str = ""
-    marked: bool = False
-    wants: frozenset[str] = frozenset()
-    digits: str = ""
-    kana: str = ""
-    way: str = ""
-    numbers: str = ""
-    closed: bool = True
-
-    @property
-    def may_end(self) -> bool:
-        done = self.before not in ("", "hyphen") and not self.wants
-        return done and self.closed and self.kana != "wanted"
-
-    def after(self, sort: Sort) -> "_State | None":
-        if not (self._fits(sort) and self._in_context(sort.kind)):
-            return None
-        directed = self._directed(sort.way) if self.bidi else self
-        if directed is None or (not self.bidi and sort.way in ("R", "AN")):
-            return None
-        kana = "seen" if sort.kind == "kana" else self.kana
-        return replace(
-            directed,
-            before=sort.kind if sort.kind in _REMEMBERED else "other",
-            marked=sort.combines,
-            wants=self._wanted(sort.kind),
-            digits=sort.kind if sort.kind in ("arabic", "extended") else self.digits,
-            kana="wanted" if sort.kind == "katakana dot" and not kana else kana,
-        )
-
-    def _fits(self, sort: Sort) -> bool:
-        if self.before == "" and (sort.mark or sort.kind == "hyphen"):
-            return False
-        if self.before == "hyphen" and sort.kind == "hyphen":
-            return False
-        return not (self.marked and sort.combines)
-
-    def _in_context(self, kind: str) -> bool:
-        """RFC 5892, appendix A: rules on the characters before."""
-        if self.wants and kind not in self.wants:
-            return False
-        if kind in ("arabic", "extended"):
-            return self.digits in ("", kind)
-        return kind not in _BEHIND or self.before in _BEHIND[kind]
-
-    def _wanted(self, kind: str) -> frozenset[str]:
-        """RFC 5892, appendix A: rules on the characters after."""
-        if kind == "middle dot":
-            return frozenset(("l",))
-        if kind == "keraia":
-            return frozenset(("greek",))
-        if kind == "non-joiner" and self.before == "dual":
-            return frozenset(("dual", "right"))
-        return frozenset()
-
-    def _directed(self, way: str) -> "_State | None":
-        """The state after a character by the Bidi rule (RFC 5893 §2), None if it is refused."""
-        if not self.way:
-            return replace(self, way=way) if way in ("L", "R") else None
-        if way == "NSM":
-            return self
-        if self.way == "L":
-            return replace(self, closed=way != "N") if way not in ("R", "AN") else None
-        if way == "L" or (way in ("EN", "AN") and self.numbers not in ("", way)):
-            return None
-        numbers = way if way in ("EN", "AN") else self.numbers
-        return replace(self, closed=way != "N", numbers=numbers)
-
-
-def _label(match: Match, start: _State) -> Expr:
-    levels: list[dict[_State, dict[_State, list[Sort]]]] = []
-    states = {start}
-    for _ in range(_MOST_CODES):
-        levels.append({state: _arcs(state) for state in states})
-        states = {after for arcs in levels[-1].values() for after in arcs}
-    rest = {state: EPSILON if state.may_end else EMPTY for state in states}
-    for level in reversed(levels):
-        rest = {
-            state: alt(
-                EPSILON if state.may_end else EMPTY,
-                *_grouped(match, [(found, rest[after]) for after, found in arcs.items()]),
-            )
-            for state, arcs in level.items()
-        }
-    return rest[start]
-
-
-def _grouped(match: Match, options: list[tuple[list[Sort], Expr]]) -> list[Expr]:
-    together: dict[Expr, list[Sort]] = {}
-    for found, rest in options:
-        together.setdefault(rest, []).extend(found)
-    return [
-        concat(alt(*(match(_idn_class(sort)) for sort in found)), rest)
-        for rest, found in together.items()
-        if rest is not EMPTY
-    ]
-
-
-@lru_cache(maxsize=1024)
-def _arcs(state: _State) -> dict[_State, list[Sort]]:
-    found: dict[_State, list[Sort]] = {}
-    for sort in sorts():
-        after = state.after(sort)
-        if after is not None:
-            found.setdefault(after, []).append(sort)
-    return found
-
-
-@lru_cache(maxsize=64)
-def _idn_class(sort: Sort) -> str:
-    return f"[{code_class(sorts()[sort])[0]}]"
+    """Up to three labels of `_WIDE` letters, each of ten: at most 63 characters of Punycode."""
+    letter = f"[A-Za-z0-9{_WIDE}]"
+    label = f"(?:{PLAIN_LABEL}|{letter}(?:-?{letter}){{0,9}})"
+    return alt(hostname(match), match(f"{label}(?:{_DOTS}{label}){{0,2}}"))
 
 
 @final
@@ -538,7 +265,7 @@ def _any_name(match: Match) -> Expr:
 
 
 def _any_idn_name(match: Match) -> Expr:
-    return match(rf"{_ANY_CODE}+(?:{_DOTS}{_ANY_CODE}+)*{_DOTS}?")
+    return match(f"{_ANY_IDN_NAME}{_DOTS}?")
 
 
 _POINTER = "(?:/(?:[^/~]|~[01])*)*"
@@ -552,7 +279,7 @@ _TABLE: Final[dict[str, _Format]] = {
     "time": _Format(time, plain=True),
     "duration": _pattern(_DURATION, plain=True),
     "email": _Format(email),
-    "idn-email": _Format(idn_email),
+    "idn-email": _Format(idn_email, _any_idn_email),
     "hostname": _Format(hostname, _any_name, plain=True),
     "idn-hostname": _Format(idn_hostname, _any_idn_name),
     "ipv4": _pattern(IPV4, plain=True),
