@@ -11,16 +11,15 @@ again    the same cursors, which have not moved
 import json
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
 from importlib import import_module
 from importlib.util import find_spec
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import numpy as np
 import typer
 
-from guideway.cli.console import busy, print_json, print_line
+from benchmarks.report import Line, Rounds, TokenizerFile, rotated, show
+from guideway.cli.console import busy
 from guideway.cli.options import AsJson
 
 if TYPE_CHECKING:
@@ -30,9 +29,6 @@ if TYPE_CHECKING:
 
 STAGES: Final = ("cold", "warm", "again")
 BATCHES: Final = {"person": ("person",), "order": ("order",), "all schemas": ()}
-HEAD: Final = f"{'schemas':13}{'engine':12}" + "".join(
-    f"{stage + ' ' + unit:>12}" for stage in STAGES for unit in ("ms", "cpu")
-)
 
 Place = tuple[int, tuple[int, ...]]
 """The number of a case, and the first tokens of one of its texts."""
@@ -41,24 +37,10 @@ Begin = Callable[[Sequence["Case"], Sequence[Place]], Callable[[], Fill]]
 """Compiles schemas; the result moves new cursors to the places, and returns what fills them."""
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """Milliseconds of one engine and batch by stage, wall clock and CPU: the median of rounds."""
-
-    schemas: str
-    engine: str
-    wall: dict[str, float]
-    cpu: dict[str, float]
-
-
 def batches(
-    tokenizer: Annotated[
-        Path | None,
-        typer.Option(help="A tokenizer.json, or its folder; the built-in model's if not given."),
-    ] = None,
+    tokenizer: TokenizerFile = None,
     rows: Annotated[int, typer.Option(help="Rows of the batch.", min=1)] = 256,
-    rounds: Annotated[int, typer.Option(help="How often the schemas are compiled.", min=1)] = 9,
+    rounds: Rounds = 9,
     as_json: AsJson = False,
 ) -> None:
     """Masks of a batch: gw.fill_bitmask, and llguidance's parallel filler where it is installed."""
@@ -73,32 +55,24 @@ def batches(
             engines["llguidance"] = _llguidance(backend, rows)
         warmup()
         taken = [case for case in CASES if all(_takes(e, case, backend) for e in engines.values())]
-        figures = [
-            figure
-            for name, titles in BATCHES.items()
-            for cases in ([case for case in taken if case[0] in titles or not titles],)
-            for figure in measure(name, cases, backend, engines, rounds)
-        ]
-    if as_json:
-        print_json([asdict(one) for one in figures])
-        return
-    print_line(HEAD)
-    for one in figures:
-        times = "".join(f"{one.wall[s]:12.2f}{one.cpu[s]:12.2f}" for s in STAGES)
-        print_line(f"{one.schemas:13}{one.engine:12}{times}")
+        lines = list[Line]()
+        for name, titles in BATCHES.items():
+            cases = [case for case in taken if case[0] in titles or not titles]
+            lines += measure(name, cases, backend, engines, rounds)
+    show(lines, as_json=as_json)
 
 
 def measure(
     name: str, cases: "Sequence[Case]", backend: "Backend", engines: dict[str, Begin], rounds: int
-) -> list[Figure]:
-    """The figures of each engine for one batch."""
+) -> list[Line]:
+    """Milliseconds of each engine for one batch: the median of rounds, by stage."""
     places = prefixes(cases, backend)
-    times: dict[str, dict[str, list[tuple[float, float]]]] = {
-        engine: {stage: [] for stage in STAGES} for engine in engines
+    times: dict[tuple[str, str], list[tuple[float, float]]] = {
+        (engine, stage): [] for engine in engines for stage in STAGES
     }
     for turn in range(rounds):
         marked = [(t, {**s, "$comment": f"{t}, round {turn}"}, v) for t, s, v in cases]
-        order = list(engines) if turn % 2 else [*engines][::-1]
+        order = rotated([*engines], turn)
         begun = {engine: engines[engine](marked, places) for engine in order}
         fills = {engine: begin() for engine, begin in begun.items()}
         for stage in STAGES:
@@ -108,17 +82,19 @@ def measure(
                 wall, cpu = time.perf_counter(), time.process_time()
                 fills[engine]()
                 seconds = time.perf_counter() - wall, time.process_time() - cpu
-                times[engine][stage].append(seconds)
+                times[engine, stage].append(seconds)
     return [
-        Figure(
-            name,
-            engine,
-            *(
-                {s: 1e3 * float(np.median([t[unit] for t in listed[s]])) for s in STAGES}
-                for unit in (0, 1)
-            ),
-        )
-        for engine, listed in times.items()
+        {
+            "schemas": name,
+            "engine": engine,
+            **{
+                f"{stage}, {unit}": 1e3
+                * float(np.median([each[n] for each in times[engine, stage]]))
+                for stage in STAGES
+                for n, unit in enumerate(("ms", "CPU ms"))
+            },
+        }
+        for engine in engines
     ]
 
 
@@ -132,11 +108,13 @@ def _takes(engine: Begin, case: "Case", backend: "Backend") -> bool:
 
 def prefixes(cases: "Sequence[Case]", backend: "Backend") -> list[Place]:
     """All places of the texts, in an order that mixes the schemas."""
+    from benchmarks.mask_engines import tokens_of
+
     found = [
         (number, tuple(tokens[:length]))
         for number, (_, _, values) in enumerate(cases)
         for value in values
-        for tokens in (backend.encode(json.dumps(value, ensure_ascii=False)) or [],)
+        for tokens in (tokens_of(backend, json.dumps(value, ensure_ascii=False)),)
         for length in range(len(tokens) + 1)
     ]
     return [found[place] for place in np.random.default_rng(0).permutation(len(found))]
@@ -168,12 +146,14 @@ def _guideway(vocabulary: "Vocabulary", rows: int) -> Begin:
 
 
 def _llguidance(backend: "Backend", rows: int) -> Begin:
+    from benchmarks.mask_engines import llguidance_grammar
+
     library, fills = import_module("llguidance"), import_module("llguidance.numpy")
     tokenizer, executor = library.LLTokenizer(backend.tokenizer.to_str()), library.LLExecutor()
     bitmask = fills.allocate_token_bitmask(rows, tokenizer.vocab_size)
 
     def begin(cases: "Sequence[Case]", places: Sequence[Place]) -> Callable[[], Fill]:
-        grammars = [json.dumps({"grammars": [{"json_schema": schema}]}) for _, schema, _ in cases]
+        grammars = [llguidance_grammar(schema) for _, schema, _ in cases]
         compiled = [library.LLMatcher(tokenizer, grammar) for grammar in grammars]
 
         def moved() -> Fill:

@@ -14,73 +14,37 @@ import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Final, final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from guideway.cli.console import busy, print_json, print_line
+from benchmarks.report import Batches, Line, ModelName, Rounds, show
+from guideway.cli.console import busy
 from guideway.cli.models import open_model
-from guideway.cli.options import AsJson
+from guideway.cli.options import BUILT_IN, AsJson
 
 if TYPE_CHECKING:
     from guideway.api.model import Model
 
 BATCHES: Final = (1, 32, 256)
 PROMPT: Final = "The history of the lighthouse begins in the year in which"
-HEAD: Final = (
-    f"{'rows':>5} {'text':13}{'captured, ms':>13}{'step by step':>14}{'× free':>8}{'bandwidth':>11}"
-)
 ITEMS: Final = [{"type": "string", "minLength": 8}, {"$ref": "#/$defs/lists"}]
 LISTS: Final = {"type": "array", "items": {"anyOf": ITEMS}, "minItems": 1}
 NESTED: Final = {"$ref": "#/$defs/lists", "$defs": {"lists": LISTS}}
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """Milliseconds of a step.
-
-    Attributes:
-        captured: by captured steps; of transformers, its own.
-        plain: step by step; of transformers, none.
-        overhead: `captured` in times of free text in the same batch.
-        bandwidth: share of the device's bandwidth.
-    """
-
-    rows: int
-    text: str
-    captured: float
-    plain: float | None
-    overhead: float
-    bandwidth: float
-
-
 def captured(
-    model: Annotated[str, typer.Option(help="What to load.")] = "smollm2-135m",
-    batch: Annotated[
-        list[int] | None, typer.Option(help="Rows of a batch; several times for several.", min=1)
-    ] = None,
+    model: ModelName = BUILT_IN,
+    batch: Batches = None,
     tokens: Annotated[int, typer.Option(help="Tokens of each text.", min=18)] = 128,
-    rounds: Annotated[int, typer.Option(help="How often each is measured.", min=1)] = 3,
+    rounds: Rounds = 3,
     as_json: AsJson = False,
 ) -> None:
     """Steps as CUDA graphs beside steps one by one, and transformers' own generate."""
     own = open_model(model)
     with busy("measuring"):
-        figures = [
-            each for rows in batch or BATCHES for each in measured(own, rows, tokens, rounds)
-        ]
-    if as_json:
-        print_json([asdict(figure) for figure in figures])
-        return
-    print_line(HEAD)
-    for each in figures:
-        plain = "" if each.plain is None else f"{each.plain:.3f}"
-        print_line(
-            f"{each.rows:5} {each.text:13}{each.captured:13.3f}{plain:>14}{each.overhead:8.3f}"
-            f"{each.bandwidth:11.1%}"
-        )
+        lines = [line for rows in batch or BATCHES for line in measured(own, rows, tokens, rounds)]
+    show(lines, as_json=as_json)
 
 
 def texts(model: "Model") -> "Mapping[str, tuple[Model, Any]]":
@@ -97,7 +61,7 @@ def texts(model: "Model") -> "Mapping[str, tuple[Model, Any]]":
     }
 
 
-def measured(model: "Model", rows: int, tokens: int, rounds: int) -> Iterator[Figure]:
+def measured(model: "Model", rows: int, tokens: int, rounds: int) -> Iterator[Line]:
     """The lines of one size of batch."""
     from guideway.generation.captured import STRATEGIES
 
@@ -111,14 +75,20 @@ def measured(model: "Model", rows: int, tokens: int, rounds: int) -> Iterator[Fi
         for name, (own, source) in texts(model).items():
             made, plain = in_turns(lambda: step(own, source, rows, tokens), rounds)  # noqa: B023
             free = free or made
-            share = floor * len(own._ensemble.backbones) / made
-            yield Figure(rows, name, made, plain, made / free, share)
+            reading = floor * len(own._ensemble.backbones)
+            yield line(rows, name, made, free, reading) | {"step by step, ms": plain}
     finally:
         if had is None:
             del STRATEGIES[kind]
     times = [theirs(model, rows, tokens) for _ in range(rounds + 1)][1:]
     made = statistics.median(times)
-    yield Figure(rows, "transformers", made, None, made / free, floor / made)
+    yield line(rows, "transformers", made, free, floor)
+
+
+def line(rows: int, text: str, step: float, free: float, reading: float) -> dict[str, Any]:
+    """Milliseconds of a step; of free text in the same batch; of reading the weights."""
+    shares = {"× free": step / free, "bandwidth, %": 100 * reading / step}
+    return {"rows": rows, "text": text, "captured, ms": step, **shares}
 
 
 def in_turns(work: Callable[[], float], rounds: int) -> tuple[float, float]:

@@ -8,13 +8,13 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final, final
+from typing import Final
 
 import guideway
-from guideway.cli.console import busy, print_json, print_line
+from benchmarks.report import Line, show
+from guideway.cli.console import busy
 from guideway.cli.options import AsJson
 
 SOURCES: Final = {
@@ -22,6 +22,7 @@ SOURCES: Final = {
     "regex": r"gw.Regex(r'\d{4}-\d\d-\d\d')",
     "Lark": r"gw.Lark('start: /\\w+/ (\",\" start)?\n%ignore \" \"')",
 }
+TIMES: Final = ("import, s", "kernels, s", "first mask, s")
 PROGRAM: Final = """
 from time import process_time
 times = [process_time()]
@@ -35,36 +36,17 @@ constraint.mask(constraint.start())
 times.append(process_time())
 print([later - before for before, later in zip(times, times[1:])])
 """
-HEAD: Final = f"{'source':14}{'cache':>8}{'import, s':>11}{'kernels, s':>12}{'first mask, s':>15}"
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """Seconds of CPU time of one process: to import, to compile or load kernels, the rest."""
-
-    source: str
-    cache: str
-    imported: float
-    kernels: float
-    first_mask: float
 
 
 def cold(as_json: AsJson = False) -> None:
     """A first mask in a new process: with an empty cache of kernels, and with a filled one."""
     with busy("measuring"):
-        figures = [figure for source in SOURCES for figure in measure(source)]
-    if as_json:
-        print_json([asdict(figure) for figure in figures])
-        return
-    print_line(HEAD)
-    for each in figures:
-        times = f"{each.imported:11.2f}{each.kernels:12.2f}{each.first_mask:15.2f}"
-        print_line(f"{each.source:14}{each.cache:>8}{times}")
+        lines = [line for source in SOURCES for line in measure(source)]
+    show(lines, as_json=as_json)
 
 
-def measure(source: str) -> list[Figure]:
-    """The figures of one source."""
+def measure(source: str) -> list[Line]:
+    """Seconds of CPU time of two processes: to import, to compile or load kernels, the rest."""
     program = PROGRAM.format(source=SOURCES[source])
     root = Path(guideway.__file__).parent.parent
     _printed([sys.executable, "-m", "compileall", "-q", str(root)], dict(os.environ))  # as pip does
@@ -72,7 +54,8 @@ def measure(source: str) -> list[Figure]:
         environment = {**os.environ, "GUIDEWAY_CACHE": folder, "PYTHONPATH": str(root)}
         command = [sys.executable, "-c", program]
         return [
-            Figure(source, cache, *json.loads(_printed(command, environment)))
+            {"source": source, "cache": cache}
+            | dict(zip(TIMES, json.loads(_printed(command, environment)), strict=True))
             for cache in ("empty", "filled")
         ]
 

@@ -22,25 +22,24 @@ import json
 import statistics
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, final
 
 import typer
 
 from benchmarks.extraction.run import machine
 from benchmarks.extraction.tasks import Task, read_tasks
+from benchmarks.report import Line, ModelName, rotated, table
 from guideway.cli.console import busy, print_json, print_line
 from guideway.cli.models import open_model
-from guideway.cli.options import AsJson
+from guideway.cli.options import BUILT_IN, AsJson
 
 if TYPE_CHECKING:
     from guideway.api.model import Model
     from guideway.generation.speculation import Speculation
 
-Line: TypeAlias = dict[str, str | int | float]
 XGRAMMAR: Final = "transformers + xgrammar"
 GAMMA: Final = 3  # drafted tokens of `draft`
 QUESTION: Final = "Which of these texts is the shortest? Answer in one sentence."
@@ -63,19 +62,14 @@ class Cost:
 
     def __add__(self, other: "Cost") -> "Cost":
         """The cost of both."""
-        return Cost(
-            self.tokens + other.tokens,
-            self.forwards + other.forwards,
-            self.seconds + other.seconds,
-            self.processor + other.processor,
-        )
+        return Cost(*map(sum, zip(astuple(self), astuple(other), strict=True)))
 
 
 Engine: TypeAlias = Callable[[Any], Cost]
 
 
 def generation(
-    model: Annotated[str, typer.Option(help="What to load.")] = "smollm2-135m",
+    model: ModelName = BUILT_IN,
     parts: Annotated[str, typer.Option(help="Which parts, with commas.")] = "",
     runs: Annotated[int, typer.Option(help="Runs of each part.", min=1)] = 3,
     documents: Annotated[int, typer.Option(help="Documents to extract.", min=1, max=10)] = 10,
@@ -108,16 +102,6 @@ class Size:
     runs: int
     documents: int
     tokens: int
-
-
-def table(lines: list[Line]) -> str:
-    """Lines as a Markdown table."""
-    names = [*dict.fromkeys(name for line in lines for name in line)]
-    rows = [names, ["---"] * len(names)]
-    for line in lines:
-        cells = [line.get(name, "–") for name in names]
-        rows.append([f"{cell:.3g}" if isinstance(cell, float) else str(cell) for cell in cells])
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
 # --- extraction and free text: engines that take turns ------------------------------------------
@@ -179,20 +163,24 @@ def free(model: "Model", size: Size) -> list[Line]:
 
 
 def measured(work: Callable[[], Any]) -> Cost:
-    """The cost of one text."""
+    """The cost of one text of guideway."""
+    results = list[Any]()
+    cost = timed(lambda: results.append(work()))
+    return replace(cost, tokens=len(results[0].log_allowed), forwards=results[0].stats.forwards)
+
+
+def timed(work: Callable[[], int | None]) -> Cost:
+    """The cost of a text of so many tokens, each a forward."""
     began, processor = time.perf_counter(), time.process_time()
-    result = work()
-    seconds, processor = time.perf_counter() - began, time.process_time() - processor
-    return Cost(len(result.log_allowed), result.stats.forwards, seconds, processor)
+    count = work() or 0
+    return Cost(count, count, time.perf_counter() - began, time.process_time() - processor)
 
 
 def in_turns(engines: Mapping[str, Engine], documents: list[Any], number: int) -> dict[str, Cost]:
     """Each document by all engines, one after the other; the first one changes."""
     costs = dict.fromkeys(engines, Cost())
     for place, document in enumerate(documents):
-        first = (number + place) % len(engines)
-        names = [*engines][first:] + [*engines][:first]
-        for name in names:
+        for name in rotated([*engines], number + place):
             costs[name] += engines[name](document)
     return costs
 
@@ -244,17 +232,16 @@ def xgrammar_engine(model: "Model", tasks: list[Task], tokens: int) -> dict[str,
         read = model.tokenizer(
             task.prompt(model.tokenizer), return_tensors="pt", add_special_tokens=False
         )
-        began, processor = time.perf_counter(), time.process_time()
-        found = module.generate(
-            **read,
-            logits_processor=[LogitsProcessor(compiled[task.name])],
-            max_new_tokens=tokens,
-            do_sample=False,
-            pad_token_id=min(backend.vocabulary.eos_ids),
-        )
-        seconds, processor = time.perf_counter() - began, time.process_time() - processor
-        count = found.shape[1] - read["input_ids"].shape[1]
-        return Cost(count, count, seconds, processor)
+        settings = {"do_sample": False, "pad_token_id": min(backend.vocabulary.eos_ids)}
+
+        def generated() -> int:
+            processor = LogitsProcessor(compiled[task.name])
+            found = module.generate(
+                **read, logits_processor=[processor], max_new_tokens=tokens, **settings
+            )
+            return found.shape[1] - read["input_ids"].shape[1]
+
+        return timed(generated)
 
     return {XGRAMMAR: run}
 
@@ -283,7 +270,7 @@ def rows(model: "Model", size: Size) -> list[Line]:
         costs: dict[str, list[tuple[float, float]]] = {name: [] for name in layers}
         for name, module in [*layers.items()] * (10 * size.runs):
             backend.module = module
-            cost = measured(lambda new=new: extended(backend, held, new))
+            cost = timed(lambda new=new: extended(backend, held, new))
             costs[name].append((cost.seconds, cost.processor))
         line: Line = {"tokens": count}
         for place, unit in enumerate(("ms", "processor ms")):
@@ -298,53 +285,47 @@ def rows(model: "Model", size: Size) -> list[Line]:
 
 def draft(model: "Model", size: Size) -> list[Line]:
     """The speed-up that a draft gives, and that of the formula with what was measured."""
-    with TemporaryDirectory() as folder:
-        return drafted(model, size, Path(folder))
-
-
-def drafted(model: "Model", size: Size, folder: Path) -> list[Line]:
-    """`draft`; a folder for heads."""
     import guideway as gw
-    from guideway.sampling.speculation import expected_speedup, expected_tokens
 
-    tasks = read_tasks()[: min(size.documents, 3)]
     layers = getattr(model.language_model, "layers", 0)
     answers = [json.dumps(task.expected) for task in read_tasks()]
     drafts: dict[str, Model | Path] = {
         f"exit_at({count})": model.exit_at(count) for count in sorted({layers * 2 // 3, layers - 2})
     }
     drafts["ngram of the answers"] = gw.ngram(answers, model)
-    drafts["heads of the answers"] = gw.train_heads(model, answers, folder, GAMMA)
-    verifying = forward_cost(model, size.tokens, 1 + GAMMA)
-    lines = list[Line]()
-    for name, small in drafts.items():
-        gains, watches = list[float](), list[Fixed]()
-        for _ in range(size.runs):
-            plain, drafted, watch = 0.0, 0.0, Fixed(model, small)
-            for task in tasks:
-                plain += decoding_seconds(model, task, size.tokens, None)
-                drafted += decoding_seconds(model, task, size.tokens, watch)
-            gains.append(plain / drafted)
-            watch.step = plain / watch.drawn
-            watches.append(watch)
-        rate = statistics.median(watch.rate for watch in watches)
-        cost = statistics.median(watch.cost for watch in watches)
-        gain = statistics.median(gains)
-        formula = expected_speedup(rate, GAMMA, cost)
-        whole = expected_tokens(rate, GAMMA) / (GAMMA * cost + verifying)
-        lines.append(
-            {
-                "draft": name,
-                "α": rate,
-                "c": cost,
-                f"forward of {1 + GAMMA} : 1": verifying,
-                "speed-up": gain,
-                "formula": formula,
-                "formula, forward as measured": whole,
-                "measured : that": gain / whole,
-            }
-        )
-    return lines
+    forward = forward_cost(model, size.tokens, 1 + GAMMA)
+    with TemporaryDirectory() as folder:
+        drafts["heads of the answers"] = gw.train_heads(model, answers, Path(folder), GAMMA)
+        return [drafted(model, name, small, size, forward) for name, small in drafts.items()]
+
+
+def drafted(model: "Model", name: str, small: "Model | Path", size: Size, forward: float) -> Line:
+    """The figures of one draft, with the cost of a forward of `1 + GAMMA` tokens."""
+    from guideway.sampling.speculation import expected_speedup, expected_tokens
+
+    gains, watches = list[float](), list[Fixed]()
+    for _ in range(size.runs):
+        plain, fast, watch = 0.0, 0.0, Fixed(model, small)
+        for task in read_tasks()[: min(size.documents, 3)]:
+            plain += decoding_seconds(model, task, size.tokens, None)
+            fast += decoding_seconds(model, task, size.tokens, watch)
+        gains.append(plain / fast)
+        watch.step = plain / watch.drawn
+        watches.append(watch)
+    rate = statistics.median(watch.rate for watch in watches)
+    cost = statistics.median(watch.cost for watch in watches)
+    gain = statistics.median(gains)
+    whole = expected_tokens(rate, GAMMA) / (GAMMA * cost + forward)
+    return {
+        "draft": name,
+        "α": rate,
+        "c": cost,
+        f"forward of {1 + GAMMA} : 1": forward,
+        "speed-up": gain,
+        "formula": expected_speedup(rate, GAMMA, cost),
+        "formula, forward as measured": whole,
+        "measured : that": gain / whole,
+    }
 
 
 @final
@@ -537,7 +518,7 @@ def packed(model: "Model", size: Size) -> list[Line]:
         for name, each in models.items():
             held = [each.prefill([[1] * 100])[0]]
             for _ in range(10):
-                cost = measured(lambda each=each, held=held: extended(each, held, token))
+                cost = timed(lambda each=each, held=held: extended(each, held, token))
                 seconds[name].append(cost.processor)
     usual_, *_ = (min(each) for each in seconds.values())
     return [
@@ -550,11 +531,10 @@ def packed(model: "Model", size: Size) -> list[Line]:
     ]
 
 
-def extended(backend: Any, held: list[Any], new: Any) -> Any:
-    """A forward after the cache in `held`, which forgets its tokens, as `measured` reads it."""
+def extended(backend: Any, held: list[Any], new: Any) -> None:
+    """A forward after the cache in `held`, which forgets its tokens."""
     longer, _ = backend.extend(held.pop(), new)
     held.append(backend.crop(longer, [new.shape[1]]))
-    return SimpleNamespace(log_allowed=new[0], stats=SimpleNamespace(forwards=1))
 
 
 PARTS: Final[Mapping[str, Callable[["Model", Size], list[Line]]]] = {

@@ -9,13 +9,12 @@ counts little. With `--texts` a model writes some under each grammar.
 
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, cast, final
+from typing import TYPE_CHECKING, Annotated, Final, cast
 
 import typer
 
-from guideway.cli.console import busy, print_json, print_line, warn
+from benchmarks.report import Engines, Line, ModelName, Rounds, TokenizerFile, chosen, show
+from guideway.cli.console import busy
 from guideway.cli.options import BUILT_IN, AsJson
 
 if TYPE_CHECKING:
@@ -25,142 +24,82 @@ if TYPE_CHECKING:
     from guideway.vocabulary.backend import Backend
 
 PASSES: Final = 3
-READS: Final = "yes"
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """One grammar in one engine.
-
-    Attributes:
-        grammar: its name.
-        engine: which.
-        reads: "yes", "wrong" where it judges an example otherwise than the file, or "refused".
-        why: the example, or what the engine said.
-        lark: milliseconds that Lark itself takes to make its parser of a grammar in Lark,
-        loaded: and that guideway takes to read it: of Lark by Lark's own loader, with the table of
-            states.
-        first: milliseconds from there to the first mask; with reading where that is None.
-        step: microseconds of a mask and a commit, on average.
-    """
-
-    grammar: str
-    engine: str
-    reads: str
-    why: str = ""
-    lark: float | None = None
-    loaded: float | None = None
-    first: float | None = None
-    step: float | None = None
 
 
 def grammars(
-    tokenizer: Annotated[
-        Path | None,
-        typer.Option(help="A tokenizer.json, or its folder; the built-in model's if not given."),
-    ] = None,
+    tokenizer: TokenizerFile = None,
     grammar: Annotated[
         list[str] | None, typer.Option(help="Only this one; may be given several times.")
     ] = None,
-    engine: Annotated[
-        list[str] | None, typer.Option(help="Only this engine; may be given several times.")
-    ] = None,
-    rounds: Annotated[int, typer.Option(help="How often each is compiled.", min=1)] = 3,
+    engine: Engines = None,
+    rounds: Rounds = 3,
     texts: Annotated[
         int, typer.Option(help="Let the model write so many under each, instead.", min=0)
     ] = 0,
     tokens: Annotated[int, typer.Option(help="Of such a text, at most.", min=1)] = 100,
-    model: Annotated[str, typer.Option("--model", "-m", help="What writes.")] = BUILT_IN,
+    model: ModelName = BUILT_IN,
     as_json: AsJson = False,
 ) -> None:
     """The shipped grammars: which engines read them, how fast, and what a model writes under them.
 
     llguidance and xgrammar take part if they are installed (pip install llguidance xgrammar).
     """
+    from benchmarks.grammar_engines import grammar_engines
     from benchmarks.grammars_written import write
+    from benchmarks.mask_engines import opened
+    from guideway.constraint.caches import warmup
     from guideway.context_free.shipped import paths, shipped
 
-    chosen = [shipped(name) for name in grammar or paths()]
+    asked = [shipped(name) for name in grammar or paths()]
     if texts:
         import guideway as gw
 
         with busy("writing"):
             loaded = gw.load(model)
-            written = [write(loaded, one, texts, tokens) for one in chosen]
-        show([asdict(one) for one in written], as_json=as_json)
-        return
-    with busy("measuring"):
-        figures = measure(chosen, tokenizer, engine or [], rounds)
-    show([asdict(one) for one in figures], as_json=as_json)
-    for one in figures:
-        if one.why and not as_json:
-            warn(f"{one.engine}, {one.grammar}: {one.reads}: {one.why}")
+            lines = [write(loaded, one, texts, tokens) for one in asked]
+    else:
+        with busy("measuring"):
+            backend, vocabulary = opened(tokenizer)
+            found = chosen(grammar_engines(backend, vocabulary), engine)
+            warmup()
+            lines = [
+                measure(one, name, take, backend, rounds)
+                for one in asked
+                for name, take in found.items()
+            ]
+    show(lines, as_json=as_json)
 
 
-def show(rows: Sequence[dict[str, Any]], *, as_json: bool) -> None:
-    """A table with a column for each field but those that are long."""
-    if as_json:
-        print_json(rows)
-        return
-    for row in ({name: name for name in rows[0]}, *rows):
-        cells = [cell(value) for name, value in row.items() if name not in ("why", "example")]
-        print_line(f"{cells[0]:18}" + "".join(f"{one:>12}" for one in cells[1:]))
+def measure(one: "Shipped", engine: str, take: "Take", backend: "Backend", rounds: int) -> Line:
+    """One grammar in one engine.
 
-
-def cell(value: object) -> str:
-    """A value in a table."""
-    if isinstance(value, float):
-        return f"{value:.1f}"
-    return "" if value is None else str(value)
-
-
-def measure(
-    chosen: "Sequence[Shipped]", tokenizer: Path | None, only: Sequence[str], rounds: int
-) -> list[Figure]:
-    """Each grammar in each engine.
-
-    Raises:
-        typer.BadParameter: there is no such engine here.
+    "reads" is "wrong" where it judges an example otherwise than the file; "why" has that example,
+    or what an engine said that refuses the grammar. "Lark" is the time in which Lark makes its
+    parser of a grammar in Lark, "read" that in which guideway reads it, with the table of states.
     """
-    from benchmarks.grammar_engines import grammar_engines
-    from benchmarks.mask_engines import opened
-    from guideway.constraint.caches import warmup
+    from benchmarks.grammar_engines import is_lark
+    from benchmarks.mask_engines import tokens_of
 
-    backend, vocabulary = opened(tokenizer)
-    found = grammar_engines(backend, vocabulary)
-    for name in only:
-        if name not in found:
-            raise typer.BadParameter(f"there is no engine {name!r} here, only {list(found)}")
-    warmup()
-    return [
-        figure(one, name, found[name], backend, rounds) for one in chosen for name in only or found
-    ]
-
-
-def figure(one: "Shipped", engine: str, take: "Take", backend: "Backend", rounds: int) -> Figure:
-    """One grammar in one engine."""
     try:
         begin, loaded, first = compiled(one, take, rounds)
     except Exception as error:  # noqa: BLE001  each library has errors of its own
-        return Figure(one.name, engine, "refused", first_line(error))
+        told = str(error).strip().splitlines() or [type(error).__name__]
+        return {"grammar": one.name, "engine": engine, "reads": "refused", "why": told[0][:200]}
+    examples = [(text, True) for text in one.accepted] + [(text, False) for text in one.rejected]
     wrong = [
-        text
-        for texts, right in ((one.accepted, True), (one.rejected, False))
-        for text in texts
-        if accepts(begin, tokens_of(backend, text)) is not right
+        text for text, right in examples if accepts(begin, tokens_of(backend, text)) is not right
     ]
     step = stepping(begin, [tokens_of(backend, text) for text in one.accepted])
-    return Figure(
-        grammar=one.name,
-        engine=engine,
-        reads="wrong" if wrong else READS,
-        why=repr(wrong[0]) if wrong else "",
-        lark=1e3 * lark_itself(one, rounds) if loaded and is_lark(one) else None,
-        loaded=1e3 * loaded if loaded else None,
-        first=1e3 * first,
-        step=1e6 * step,
-    )
+    return {
+        "grammar": one.name,
+        "engine": engine,
+        "reads": "wrong" if wrong else "yes",
+        "why": repr(wrong[0]) if wrong else None,
+        "Lark, ms": 1e3 * lark_itself(one, rounds) if loaded and is_lark(one) else None,
+        "read, ms": 1e3 * loaded if loaded else None,
+        "first mask, ms": 1e3 * first,
+        "mask + commit, µs": 1e6 * step,
+    }
 
 
 def compiled(one: "Shipped", take: "Take", rounds: int) -> "tuple[Begin, float, float]":
@@ -183,13 +122,6 @@ def compiled(one: "Shipped", take: "Take", rounds: int) -> "tuple[Begin, float, 
         loads.append(sum(spent))
         firsts.append(ended - begun - loads[-1])
     return cast("Begin", begin), min(loads), min(firsts)
-
-
-def is_lark(one: "Shipped") -> bool:
-    """Whether a grammar is one of Lark's notation."""
-    from guideway.context_free.shipped import paths
-
-    return paths()[one.name].suffix == ".lark"
 
 
 def lark_itself(one: "Shipped", rounds: int) -> float:
@@ -222,21 +154,3 @@ def stepping(begin: "Begin", texts: Sequence[Sequence[int]]) -> float:
             spent += (time.process_time() - begun) * bool(number)
             steps += len(tokens) * bool(number)
     return spent / max(steps, 1)
-
-
-def tokens_of(backend: "Backend", text: str) -> Sequence[int]:
-    """A text as the tokenizer writes it.
-
-    Raises:
-        typer.BadParameter: it cannot.
-    """
-    tokens = backend.encode(text) if text else []
-    if tokens is None:
-        raise typer.BadParameter("this tokenizer cannot encode the texts of the benchmark")
-    return tokens
-
-
-def first_line(error: Exception) -> str:
-    """What an engine said, in one line."""
-    lines = str(error).strip().splitlines() or [type(error).__name__]
-    return lines[0][:200]

@@ -1,41 +1,17 @@
 """What a model writes under the shipped grammars, judged by somebody else where there is one."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.report import Line
 
 if TYPE_CHECKING:
     from guideway.api.model import Model
     from guideway.context_free.shipped import Shipped
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Written:
-    """What a model wrote under a grammar.
-
-    Attributes:
-        grammar: its name.
-        texts: how many.
-        valid: how many of them are texts of the grammar: for one in Lark, Lark's own parser says
-            so; for one in GBNF, the constraint reads the whole text again.
-        tokens: on average.
-        per_second: tokens.
-        mask: microseconds a token spent on masks.
-        example: the first text.
-    """
-
-    grammar: str
-    texts: int
-    valid: int
-    tokens: float
-    per_second: float
-    mask: float
-    example: str
-
-
-def write(model: "Model", one: "Shipped", texts: int, tokens: int) -> Written:
+def write(model: "Model", one: "Shipped", texts: int, tokens: int) -> Line:
     """What a model writes under a grammar, at temperature 0.7, with a seed for each text."""
     from guideway.cli.models import as_prompt
     from guideway.context_free.shipped_sources import grammar
@@ -48,24 +24,23 @@ def write(model: "Model", one: "Shipped", texts: int, tokens: int) -> Written:
     ]
     count = sum(len(result.tokens) for result in results)
     seconds = sum(len(result.tokens) / result.stats.tokens_per_second for result in results)
-    return Written(
-        grammar=one.name,
-        texts=texts,
-        valid=sum(valid(result.text) for result in results),
-        tokens=count / texts,
-        per_second=count / seconds,
-        mask=1e6 * sum(result.stats.mask_time for result in results) / count,
-        example=results[0].text,
-    )
+    return {
+        "grammar": one.name,
+        "texts": texts,
+        "valid": sum(valid(result.text) for result in results),
+        "tokens": count / texts,
+        "tokens/s": count / seconds,
+        "masks of a token, µs": 1e6 * sum(result.stats.mask_time for result in results) / count,
+    }
 
 
 def judge(one: "Shipped", model: "Model") -> Callable[[str], bool]:
     """Lark's own parser for a grammar in Lark, the constraint for another."""
+    from benchmarks.grammar_engines import is_lark
     from guideway.constraint.compile import compile as compile_source
-    from guideway.context_free.shipped import paths
     from guideway.context_free.shipped_sources import grammar
 
-    if paths()[one.name].suffix == ".lark":
+    if is_lark(one):
         return lark_reads(one.name)
     return compile_source(grammar(one.name), model.vocabulary).matches
 

@@ -9,40 +9,20 @@ import statistics
 import time
 from collections.abc import Iterator, Mapping
 from copy import copy
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Final, final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from guideway.cli.console import busy, print_json, print_line
+from benchmarks.report import Line, ModelName, Rounds, show
+from guideway.cli.console import busy
 from guideway.cli.models import open_model
-from guideway.cli.options import AsJson
+from guideway.cli.options import BUILT_IN, AsJson
 
 if TYPE_CHECKING:
     from guideway.api.model import Model
     from guideway.generation.ensemble.ensemble import Backbone, Ensemble, Prompts
 
 PROMPT: Final = "The history of the lighthouse begins in the year in which"
-HEAD: Final = (
-    f"{'expression':12}{'forwards':>9}{'rows':>6}{'models, ms':>12}{'step, ms':>10}{'ratio':>8}"
-)
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """Milliseconds of a step, and of its models' forwards alone."""
-
-    expression: str
-    forwards: int
-    rows: int
-    models: float
-    step: float
-
-    @property
-    def ratio(self) -> float:
-        """How many times as long the step takes."""
-        return self.step / self.models
 
 
 def cases(model: "Model") -> "Mapping[str, Model]":
@@ -61,29 +41,21 @@ def cases(model: "Model") -> "Mapping[str, Model]":
 
 
 def guidance(
-    model: Annotated[str, typer.Option(help="What to load.")] = "smollm2-135m",
+    model: ModelName = BUILT_IN,
     rows: Annotated[int, typer.Option(help="Texts at once.", min=1)] = 1,
     steps: Annotated[int, typer.Option(help="Tokens of each measurement.", min=2)] = 16,
-    rounds: Annotated[int, typer.Option(help="How often each is measured.", min=1)] = 4,
+    rounds: Rounds = 4,
     as_json: AsJson = False,
 ) -> None:
     """A step of expressions over several models beside the models' own steps."""
     base = open_model(model)
     with busy("measuring"):
-        figures = [measure(name, each, rows, steps, rounds) for name, each in cases(base).items()]
-    if as_json:
-        print_json([asdict(figure) | {"ratio": figure.ratio} for figure in figures])
-        return
-    print_line(HEAD)
-    for figure in figures:
-        print_line(
-            f"{figure.expression:12}{figure.forwards:9}{figure.rows:6}{figure.models:12.2f}"
-            f"{figure.step:10.2f}{figure.ratio:8.3f}"
-        )
+        lines = [measure(name, each, rows, steps, rounds) for name, each in cases(base).items()]
+    show(lines, as_json=as_json)
 
 
-def measure(name: str, model: "Model", rows: int, steps: int, rounds: int) -> Figure:
-    """One line of the table."""
+def measure(name: str, model: "Model", rows: int, steps: int, rounds: int) -> Line:
+    """Times of a step, and of its models' forwards alone."""
     from guideway.api.jobs import prompts_of, read_prompts
     from guideway.generation.ensemble.ensemble import Ensemble
 
@@ -98,7 +70,14 @@ def measure(name: str, model: "Model", rows: int, steps: int, rounds: int) -> Fi
             # The first two steps warm up.
             times[which].extend(_each(work)[2:])
     step, models = (1e3 * statistics.median(each) for each in times)
-    return Figure(name, len(ensemble.backbones), len(ensemble.contexts) * rows, models, step)
+    return {
+        "expression": name,
+        "forwards": len(ensemble.backbones),
+        "rows": len(ensemble.contexts) * rows,
+        "models, ms": models,
+        "step, ms": step,
+        "ratio": step / models,
+    }
 
 
 def _each(work: Iterator[object]) -> list[float]:

@@ -13,7 +13,6 @@ It runs where llama-cpp-python is installed. The grammar is that of
 import ctypes
 import json
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Callable
 from importlib import import_module
@@ -24,8 +23,9 @@ import typer
 
 from benchmarks.extraction.run import machine
 from benchmarks.extraction.tasks import Task, read_tasks
-from benchmarks.generation import Cost, Engine, compared, held, in_turns, table
+from benchmarks.generation import Cost, Engine, compared, held, in_turns, timed
 from benchmarks.llama_cpp_cases import CASES, TWICE
+from benchmarks.report import table
 from guideway.cli.console import print_line
 
 if TYPE_CHECKING:
@@ -110,11 +110,12 @@ def grammar_engine(path: Path, tokenizer: Any, tokens: int) -> Engine:
         grammar = library.LlamaGrammar.from_json_schema(schema, verbose=False)
         read = tokenizer.encode(task.prompt(tokenizer))
         llama.reset()
-        began, processor = time.perf_counter(), time.process_time()
-        llama.create_completion(read, max_tokens=tokens, temperature=0, grammar=grammar)
-        seconds, processor = time.perf_counter() - began, time.process_time() - processor
-        count = llama.n_tokens - len(read) + 1  # its last token is not read
-        return Cost(count, count, seconds, processor)
+
+        def completed() -> int:
+            llama.create_completion(read, max_tokens=tokens, temperature=0, grammar=grammar)
+            return llama.n_tokens - len(read) + 1  # its last token is not read
+
+        return timed(completed)
 
     return run
 

@@ -1,29 +1,23 @@
-"""The engines that benchmark `masks` runs side by side, behind one face.
+"""The engines that benchmarks `masks`, `batches` and `grammars` run, behind one face.
 
-guideway's own two are always there: the one that `guideway.compile` gives, and the plain one, which
-steps through derivatives and walks the trie with numpy, and which the tests hold against the first.
-Others take part where somebody has installed them; nothing of theirs is needed.
+guideway is always there. Others take part where somebody has installed them; nothing of theirs is
+needed.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol, final
 
 import numpy as np
+import typer
 
-from guideway.automaton.plain_masks import Rows
 from guideway.automaton.token_tries import has
 from guideway.constraint.compile import compile as compile_source
 from guideway.constraint.compiled import CompiledConstraint
-from guideway.constraint.lowering import lower_source
 from guideway.json_schema.source import JsonSchema
-from guideway.language.budget import Budget
-from guideway.language.derivative import Derivatives
-from guideway.language.expr import concat, literal
-from guideway.language.nodes import Expr
 from guideway.vocabulary.backend import Backend
 from guideway.vocabulary.vocabulary import Vocabulary
 
@@ -47,7 +41,7 @@ class Text(Protocol):
 
 
 Begin = Callable[[], Text]
-"""Starts a text under a compiled schema."""
+"""Starts a text under a compiled source."""
 Compile = Callable[[Schema], Begin]
 """Compiles a schema, or raises."""
 
@@ -60,13 +54,17 @@ def engines(backend: Backend, vocabulary: Vocabulary) -> dict[str, Compile]:
         vocabulary: the same as bytes.
     """
     found: dict[str, Compile] = {
-        "guideway": lambda schema: _guideway(schema, vocabulary),
-        "plain": lambda schema: _plain(schema, vocabulary),
+        "guideway": lambda schema: guideway(JsonSchema(schema), vocabulary)
     }
     if find_spec("llguidance"):
-        found["llguidance"] = _llguidance(backend)
+        begin = llguidance(backend)
+        found["llguidance"] = lambda schema: begin(llguidance_grammar(schema))
     if find_spec("xgrammar"):
-        found["xgrammar"] = _xgrammar(vocabulary)
+        compiler, started = xgrammar(vocabulary)
+        options = {"any_whitespace": True, "strict_mode": False}
+        found["xgrammar"] = lambda schema: started(
+            compiler.compile_json_schema(json.dumps(schema), **options)
+        )
     return found
 
 
@@ -81,14 +79,27 @@ def opened(tokenizer: Path | None) -> tuple[Backend, Vocabulary]:
     return Backend.load(path.read_bytes(), str(path)), vocabulary
 
 
-def _guideway(schema: Schema, vocabulary: Vocabulary) -> Begin:
-    constraint = compile_source(JsonSchema(schema), vocabulary)
+def tokens_of(backend: Backend, text: str) -> Sequence[int]:
+    """A text as the tokenizer writes it.
+
+    Raises:
+        typer.BadParameter: it cannot.
+    """
+    tokens = backend.encode(text) if text else []
+    if tokens is None:
+        raise typer.BadParameter("this tokenizer cannot encode the texts of the benchmark")
+    return tokens
+
+
+def guideway(source: Any, vocabulary: Vocabulary) -> Begin:
+    """What `guideway.compile` gives."""
+    constraint = compile_source(source, vocabulary)
     return lambda: GuidewayText(constraint)
 
 
 @final
 class GuidewayText:
-    """What `guideway.compile` gives."""
+    """A state of a constraint."""
 
     def __init__(self, constraint: CompiledConstraint) -> None:
         self._constraint, self._state = constraint, constraint.start()
@@ -109,43 +120,18 @@ class GuidewayText:
         return self._constraint.accepts(self._state)
 
 
-def _plain(schema: Schema, vocabulary: Vocabulary) -> Begin:
-    expr = concat(literal(vocabulary.lead), lower_source(JsonSchema(schema)))
-    machine = Derivatives(expr, vocabulary.spellable)
-    rows = Rows(machine, vocabulary, Budget.default())
-    return lambda: PlainText(expr, machine, rows)
+def llguidance_grammar(schema: Schema) -> str:
+    """A schema in llguidance's words."""
+    return json.dumps({"grammars": [{"json_schema": schema}]})
 
 
-@final
-class PlainText:
-    """The plain engine: a state is an expression."""
-
-    def __init__(self, expr: Expr, machine: Derivatives, rows: Rows) -> None:
-        self._state, self._machine, self._rows = expr, machine, rows
-
-    def mask(self) -> object:
-        """Compute the mask."""
-        return self._rows.row(self._state)
-
-    def step(self, token: int) -> bool:
-        """Mask and advance."""
-        allowed = has(self._rows.row(self._state), token)
-        following = self._rows.after(self._state, token) if allowed else None
-        self._state = following or self._state
-        return following is not None
-
-    def ends(self) -> bool:
-        """Whether it accepts."""
-        return self._machine.accepts(self._state)
-
-
-def _llguidance(backend: Backend) -> Compile:
+def llguidance(backend: Backend) -> Callable[[str], Begin]:
+    """llguidance, given a grammar in its words."""
     library, fills = import_module("llguidance"), import_module("llguidance.numpy")
     tokenizer = library.LLTokenizer(backend.tokenizer.to_str())
     bitmask = fills.allocate_token_bitmask(1, tokenizer.vocab_size)
 
-    def compiled(schema: Schema) -> Begin:
-        grammar = json.dumps({"grammars": [{"json_schema": schema}]})
+    def compiled(grammar: str) -> Begin:
         matcher = library.LLMatcher(tokenizer, grammar)
         if matcher.is_error():
             raise ValueError(matcher.get_error())
@@ -176,7 +162,8 @@ class LlguidanceText:
         return bool(self._matcher.is_accepting())
 
 
-def _xgrammar(vocabulary: Vocabulary) -> Compile:
+def xgrammar(vocabulary: Vocabulary) -> tuple[Any, Callable[[Any], Begin]]:
+    """xgrammar's compiler, and what starts texts under a grammar that it compiled."""
     library = import_module("xgrammar")
     info = library.TokenizerInfo(
         [token or b"" for token in vocabulary.tokens],
@@ -184,16 +171,12 @@ def _xgrammar(vocabulary: Vocabulary) -> Compile:
         vocab_size=vocabulary.width,
         stop_token_ids=sorted(vocabulary.eos_ids),
     )
-    compiler = library.GrammarCompiler(info, max_threads=1)
     bitmask = np.zeros((1, -(-vocabulary.width // 32)), np.int32)
 
-    def compiled(schema: Schema) -> Begin:
-        grammar = compiler.compile_json_schema(
-            json.dumps(schema), any_whitespace=True, strict_mode=False
-        )
+    def started(grammar: Any) -> Begin:
         return lambda: XgrammarText(library.GrammarMatcher(grammar), bitmask)
 
-    return compiled
+    return library.GrammarCompiler(info, max_threads=1), started
 
 
 @final

@@ -20,16 +20,16 @@ import statistics
 import subprocess
 import time
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, final
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 import typer
 
+from benchmarks.report import Line, ModelName, Rounds, show
 from benchmarks.serving import found_folder
-from guideway.cli.console import busy, print_json, print_line
+from guideway.cli.console import busy
 from guideway.cli.models import open_model
-from guideway.cli.options import AsJson
+from guideway.cli.options import BUILT_IN, AsJson
 
 if TYPE_CHECKING:
     import guideway as gw
@@ -46,19 +46,6 @@ Run: TypeAlias = Callable[[Calls], tuple[int, float]]
 KINDS: Final[Mapping[str, dict[str, Any]]] = {"greedy": {}, "sampled": {"top_p": 0.9}}
 TOPICS: Final = ("a lighthouse", "the harbour", "an old map", "two bridges")
 LENGTHS: Final = (8, 10, 12, 14, 17, 21, 26, 31, 38, 46, 56, 68, 84, 104, 128, 160)
-HEAD: Final = "way           kind       tokens  seconds   CPU s  tokens/s  tokens/CPU s"
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """Costs of all requests."""
-
-    way: str
-    kind: str
-    tokens: int
-    seconds: float
-    cpu_seconds: float
 
 
 def calls(turn: str, kind: str) -> Calls:
@@ -77,25 +64,16 @@ def calls(turn: str, kind: str) -> Calls:
 
 
 def requests(
-    model: Annotated[str, typer.Option(help="What to load.")] = "smollm2-135m",
-    rounds: Annotated[int, typer.Option(help="How often each is measured.", min=1)] = 3,
+    model: ModelName = BUILT_IN,
+    rounds: Rounds = 3,
     vllm: Annotated[str, typer.Option(help="A Python that has vLLM.")] = "",
     as_json: AsJson = False,
 ) -> None:
     """Requests of different lengths: an engine beside a batch, transformers and vLLM."""
     with busy("measuring"), contextlib.ExitStack() as stack:
         other = {"vllm": stack.enter_context(vllm_runs(vllm, found_folder(model)))} if vllm else {}
-        figures = measure({**ways(open_model(model)), **other}, rounds)
-    if as_json:
-        print_json([asdict(figure) for figure in figures])
-        return
-    print_line(HEAD)
-    for each in figures:
-        per_second, per_cpu = each.tokens / each.seconds, each.tokens / each.cpu_seconds
-        print_line(
-            f"{each.way:14}{each.kind:9}{each.tokens:8}{each.seconds:9.2f}{each.cpu_seconds:8.2f}"
-            f"{per_second:10.1f}{per_cpu:14.1f}"
-        )
+        lines = measure({**ways(open_model(model)), **other}, rounds)
+    show(lines, as_json=as_json)
 
 
 def ways(model: "gw.Model") -> dict[str, Run]:
@@ -121,19 +99,29 @@ def ways(model: "gw.Model") -> dict[str, Run]:
     }
 
 
-def measure(runs: Mapping[str, Run], rounds: int) -> list[Figure]:
+def measure(runs: Mapping[str, Run], rounds: int) -> list[Line]:
     """The median costs of each way and kind."""
-    figures = [
-        timed(way, kind, run, turn)
-        for turn in range(rounds)
-        for kind in KINDS
-        for way, run in runs.items()
-    ]
-    return [
-        _median([each for each in figures if (each.way, each.kind) == (way, kind)])
-        for kind in KINDS
-        for way in runs
-    ]
+    costs: dict[tuple[str, str], list[tuple[int, float, float]]] = {
+        (kind, way): [] for kind in KINDS for way in runs
+    }
+    for turn in range(rounds):
+        for (kind, way), found in costs.items():
+            found.append(timed(kind, runs[way], turn))
+    return [line(*key, found) for key, found in costs.items()]
+
+
+def line(kind: str, way: str, found: list[tuple[int, float, float]]) -> Line:
+    """Figures of some runs of the same way."""
+    tokens, seconds, cpu = (statistics.median(each) for each in zip(*found, strict=True))
+    return {
+        "way": way,
+        "kind": kind,
+        "tokens": tokens,
+        "seconds": seconds,
+        "CPU s": cpu,
+        "tokens/s": tokens / seconds,
+        "tokens/CPU s": tokens / cpu,
+    }
 
 
 def counted(results: list["gw.Result"]) -> tuple[int, float]:
@@ -204,23 +192,12 @@ def for_vllm(prompt: str, source: Any, settings: dict[str, Any]) -> dict[str, An
     return {"prompt": prompt, "pattern": source.pattern, "arguments": arguments}
 
 
-def timed(way: str, kind: str, run: Run, turn: int) -> Figure:
-    """The costs of one run, without what earlier ones have read."""
+def timed(kind: str, run: Run, turn: int) -> tuple[int, float, float]:
+    """Tokens, seconds and CPU seconds of one run, without what earlier ones have read."""
     import guideway as gw
 
     gw.clear_cache()
     asked = calls(f"{turn} {kind}", kind)
     began, cpu = time.perf_counter(), time.process_time()
     tokens, elsewhere = run(asked)
-    seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
-    return Figure(way, kind, tokens, seconds, cpu + elsewhere)
-
-
-def _median(figures: list[Figure]) -> Figure:
-    return Figure(
-        figures[0].way,
-        figures[0].kind,
-        figures[0].tokens,
-        statistics.median(each.seconds for each in figures),
-        statistics.median(each.cpu_seconds for each in figures),
-    )
+    return tokens, time.perf_counter() - began, time.process_time() - cpu + elsewhere

@@ -22,7 +22,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final, final
 
@@ -30,7 +30,8 @@ import httpx
 import typer
 
 from benchmarks.extraction.tasks import Task, read_tasks
-from guideway.cli.console import busy, print_json, print_line
+from benchmarks.report import Line, show
+from guideway.cli.console import busy
 from guideway.cli.options import AsJson
 
 AT_ONCE: Final[Mapping[int, int]] = {1: 4, 4: 8, 16: 16}  # clients, and their requests
@@ -41,40 +42,6 @@ WAYS: Final[Mapping[str, dict[str, Any]]] = {
 }
 START: Final = 600  # seconds
 NAME: Final = "served"
-HEAD: Final = (
-    f"{'server':14}{'way':9}{'at once':>8}{'tokens':>8}{'tokens/s':>10}{'first, s':>10}"
-    f"{'tokens/CPU s':>14}{'valid':>7}"
-)
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """What a server did for some clients.
-
-    Attributes:
-        tokens: of all texts.
-        seconds, cpu_seconds: from the first request to the last answer.
-        first: the median time to the first token.
-        valid: the share of texts that are JSON of their schema, of those that were not cut.
-    """
-
-    server: str
-    way: str
-    at_once: int
-    tokens: int
-    seconds: float
-    cpu_seconds: float
-    first: float
-    valid: float
-
-    def __str__(self) -> str:
-        """A line of the table."""
-        return (
-            f"{self.server:14}{self.way:9}{self.at_once:8}{self.tokens:8}"
-            f"{self.tokens / self.seconds:10.1f}{self.first:10.2f}"
-            f"{self.tokens / max(self.cpu_seconds, 1e-9):14.1f}{self.valid:7.0%}"
-        )
 
 
 def serving(
@@ -90,16 +57,12 @@ def serving(
     """Servers beside one another: guideway, vLLM, transformers."""
     folder = found_folder(model)
     pythons = {"guideway": sys.executable, "vllm": vllm, "transformers": transformers}
-    figures = list[Figure]()
+    lines = list[Line]()
     for name, python in pythons.items():
         if python is not None:
             with busy(f"measuring {name}"):
-                figures += measure(name, python, folder, tokens, share)
-    if as_json:
-        print_json([asdict(figure) for figure in figures])
-        return
-    for line in (HEAD, *figures):
-        print_line(str(line))
+                lines += measure(name, python, folder, tokens, share)
+    show(lines, as_json=as_json)
 
 
 def found_folder(model: str) -> str:
@@ -124,12 +87,15 @@ def commands(name: str, python: str, folder: str, port: int) -> list[str]:
     return [*run, "--cb-block-size", "32", "--port", str(port)]
 
 
-def measure(name: str, python: str, folder: str, tokens: int, share: float) -> list[Figure]:
-    """The figures of one server."""
+def measure(name: str, python: str, folder: str, tokens: int, share: float) -> list[Line]:
+    """The figures of one server, from the first request to the last answer.
+
+    "valid" is the share of texts that are JSON of their schema, of those that were not cut.
+    """
     from transformers import AutoTokenizer
 
     tokenizer = AutoTokenizer.from_pretrained(folder)
-    tasks, figures = read_tasks(), list[Figure]()
+    tasks, figures = read_tasks(), list[Line]()
     asked = folder if name == "transformers" else NAME
     with running(name, python, folder) as (address, process):
         client = Client(address, asked, tokens)
@@ -140,17 +106,19 @@ def measure(name: str, python: str, folder: str, tokens: int, share: float) -> l
                 before, began = processor_seconds(process.pid), time.perf_counter()
                 texts = asyncio.run(client.every(some, at_once, f"{way} {at_once}", settings))
                 seconds = time.perf_counter() - began
+                cpu = processor_seconds(process.pid) - before
+                written = sum(len(tokenizer.encode(text.text)) for text in texts)
                 figures.append(
-                    Figure(
-                        name,
-                        way,
-                        at_once,
-                        sum(len(tokenizer.encode(text.text)) for text in texts),
-                        seconds,
-                        processor_seconds(process.pid) - before,
-                        statistics.median(text.first for text in texts),
-                        valid(some, texts),
-                    )
+                    {
+                        "server": name,
+                        "way": way,
+                        "at once": at_once,
+                        "tokens": written,
+                        "tokens/s": written / seconds,
+                        "first, s": statistics.median(text.first for text in texts),
+                        "tokens/CPU s": written / max(cpu, 1e-9),
+                        "valid": valid(some, texts),
+                    }
                 )
     return figures
 

@@ -4,10 +4,9 @@ Step times of a model are measured here (`--measure`) or read from a file. The f
 for a load are printed, then the best plan: the one with the most requests within both limits.
 """
 
-from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, final
 
 import typer
 
@@ -55,13 +54,11 @@ def split(
     steps = Steps.load(times)
     with busy("simulating"):
         saturated = saturation(steps)
-        rows = [
-            served(plan, steps, rate, prompt, output, requests, first, gap)
-            for plan in plans(workers, CHUNKS, saturated)
-        ]
+        load = Load(rate, prompt, output, requests, first, gap)
+        rows = [load.served(plan, steps) for plan in plans(workers, CHUNKS, saturated)]
     best = max(rows, key=lambda row: (row.good, row.tokens, -row.first))
     if plots is not None:
-        for name, drawn in charts(steps, rate, prompt, output, workers, requests, first, gap):
+        for name, drawn in charts(steps, load, workers).items():
             (plots / f"{name}.svg").write_text(drawn, encoding="utf-8")
     if as_json:
         print_json({"plans": [asdict(row) for row in rows], "best": best.plan})
@@ -79,86 +76,60 @@ def split(
     )
 
 
-def served(
-    plan: Plan,
-    steps: Steps,
-    rate: float,
-    prompt: int,
-    output: int,
-    requests: int,
-    first: float,
-    gap: float,
-) -> Served:
-    """The figures of one plan."""
-    return figures(plan, simulate(plan, steps, load_of(rate, prompt, output, requests)), first, gap)
+@final
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Requests to serve: as the options of `split` say."""
+
+    rate: float
+    prompt: int
+    output: int
+    requests: int
+    first: float
+    gap: float
+
+    def served(self, plan: Plan, steps: Steps) -> Served:
+        """The figures of one plan."""
+        requests = load_of(self.rate, self.prompt, self.output, self.requests)
+        return figures(plan, simulate(plan, steps, requests), self.first, self.gap)
 
 
-def charts(
-    steps: Steps,
-    rate: float,
-    prompt: int,
-    output: int,
-    workers: int,
-    requests: int,
-    first: float,
-    gap: float,
-) -> list[tuple[str, str]]:
+def charts(steps: Steps, load: Load, workers: int) -> dict[str, str]:
     """The charts of the documentation, by name."""
     sizes = (16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
-    by_chunk = [
-        served(Plan(workers, chunk=n), steps, rate, prompt, output, requests, first, gap)
-        for n in sizes
+    by_chunk = {size: load.served(Plan(workers, chunk=size), steps) for size in sizes}
+    best = max(by_chunk, key=lambda size: by_chunk[size].good)
+    compared = [
+        Plan(workers),
+        Plan(workers, chunk=best),
+        *(Plan(workers, n, saturation(steps)) for n in range(1, workers)),
     ]
-    rates = [rate * share / 10 for share in range(4, 21, 2)]
-    chosen = max(by_chunk, key=lambda row: row.good)
-    chunk = int(chosen.plan.split()[1])
-    compared: Mapping[str, Plan] = {
-        str(plan): plan
-        for plan in (
-            Plan(workers),
-            Plan(workers, chunk=chunk),
-            *(Plan(workers, n, saturation(steps)) for n in range(1, workers)),
-        )
-    }
+    rates = [load.rate * share / 10 for share in range(4, 21, 2)]
     goods = {
-        name: [
-            (each, served(plan, steps, each, prompt, output, requests, first, gap).good * 100)
-            for each in rates
+        str(plan): [
+            (rate, replace(load, rate=rate).served(plan, steps).good * 100) for rate in rates
         ]
-        for name, plan in compared.items()
+        for plan in compared
     }
-    return [
-        (
-            "tokens-of-a-forward",
-            chart(
-                "Throughput of a forward",
-                "tokens of a forward",
-                "tokens a second",
-                {"measured": [(n, n / seconds) for n, seconds in steps.curve]},
-            ),
+    limits = f"first token within {load.first:g} s, gaps within {load.gap:g} s"
+    return {
+        "tokens-of-a-forward": chart(
+            "Throughput of a forward",
+            "tokens of a forward",
+            "tokens a second",
+            {"measured": [(n, n / seconds) for n, seconds in steps.curve]},
         ),
-        (
-            "chunk-size",
-            chart(
-                f"Chunked prefill at {rate:g} requests a second",
-                "tokens of a step",
-                "seconds",
-                {
-                    "first token, p90": [
-                        (n, row.first) for n, row in zip(sizes, by_chunk, strict=True)
-                    ],
-                    "gap, p99": [(n, row.gap) for n, row in zip(sizes, by_chunk, strict=True)],
-                },
-                log=True,
-            ),
+        "chunk-size": chart(
+            f"Chunked prefill at {load.rate:g} requests a second",
+            "tokens of a step",
+            "seconds",
+            {
+                "first token, p90": [(n, row.first) for n, row in by_chunk.items()],
+                "gap, p99": [(n, row.gap) for n, row in by_chunk.items()],
+            },
+            log=True,
         ),
-        (
-            "split",
-            chart(
-                f"{workers} workers: first token within {first:g} s, gaps within {gap:g} s",
-                "requests a second",
-                "% of requests in time",
-                goods,
-            ),
+        "split": chart(
+            f"{workers} workers: {limits}", "requests a second", "% of requests in time", goods
         ),
-    ]
+    }

@@ -18,13 +18,14 @@ import json
 import statistics
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Final, cast, final
 
 import typer
 
-from guideway.cli.console import busy, print_json, print_line
+from benchmarks.report import Batches, Line, Rounds, rotated, show
+from guideway.cli.console import busy
 from guideway.cli.options import AsJson
 
 if TYPE_CHECKING:
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
 BATCHES: Final = (1, 32, 256)
 LLAMA3: Final = 128_256
 PART: Final = 1 << 8  # tokens whose best is found at once, at most
-HEAD: Final = f"{'rows':>5}{'loop':>9}{'step, µs':>12}{'constraint, µs':>17}{'share':>9}"
 SCHEMA: Final[dict[str, Any]] = {
     "type": "object",
     "properties": {
@@ -61,28 +61,14 @@ SCHEMA: Final[dict[str, Any]] = {
 Loop = Callable[[], Any]
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """Microseconds of a step of one loop, and what of it the constraint is."""
-
-    rows: int
-    loop: str
-    step: float
-    constraint: float
-    share: float
-
-
 def tables(
-    batch: Annotated[
-        list[int] | None, typer.Option(help="Rows of a batch; several times for several.", min=1)
-    ] = None,
+    batch: Batches = None,
     device: Annotated[str, typer.Option(help="Where the loop runs: cpu or cuda.")] = "cpu",
     width: Annotated[int, typer.Option(help="Tokens of the vocabulary.", min=300)] = LLAMA3,
     layers: Annotated[int, typer.Option(help="Blocks of the stand-in.", min=1)] = 16,
     hidden: Annotated[int, typer.Option(help="Its width.", min=4)] = 2048,
     steps: Annotated[int, typer.Option(help="Steps of each measurement.", min=1)] = 32,
-    rounds: Annotated[int, typer.Option(help="How often each is measured.", min=1)] = 15,
+    rounds: Rounds = 15,
     as_json: AsJson = False,
 ) -> None:
     """A constraint in each step of a loop on a GPU: as tables, and as masks from the CPU.
@@ -97,19 +83,12 @@ def tables(
     with busy("measuring"), torch.inference_mode():
         constraint = compiled(made_vocabulary(width))
         forward = Forward(width, layers, hidden, place)
-        figures = [
-            figure
+        lines = [
+            line
             for rows in batch or BATCHES
-            for figure in measure(constraint, forward, rows, steps, rounds)
+            for line in measure(constraint, forward, rows, steps, rounds)
         ]
-    if as_json:
-        print_json([asdict(figure) for figure in figures])
-        return
-    print_line(HEAD)
-    for each in figures:
-        print_line(
-            f"{each.rows:5}{each.loop:>9}{each.step:12.1f}{each.constraint:17.1f}{each.share:9.2%}"
-        )
+    show(lines, as_json=as_json)
 
 
 def made_vocabulary(width: int) -> "Vocabulary":
@@ -203,19 +182,27 @@ def masked(held: "Charts", logits: "Tensor") -> "Tensor":
 
 def measure(
     constraint: "CompiledConstraint", forward: Forward, rows: int, steps: int, rounds: int
-) -> list[Figure]:
-    """The lines of one size of batch."""
+) -> list[Line]:
+    """Times of a step of each loop, and what of them the constraint is."""
     loops = loops_of(constraint, forward, rows)
     times: dict[str, list[float]] = {name: [] for name in loops}
-    names = list(loops)
     for turn in range(-2, rounds):  # two to warm up
-        for name in names[turn % len(names) :] + names[: turn % len(names)]:
+        for name in rotated([*loops], turn):
             seconds = _seconds(loops[name], steps, forward.device)
             if turn >= 0:
                 times[name].append(seconds)
     found = {name: 1e6 * statistics.median(each) for name, each in times.items()}
     free = found["free"]
-    return [Figure(rows, name, each, each - free, each / free - 1) for name, each in found.items()]
+    return [
+        {
+            "rows": rows,
+            "loop": name,
+            "step, µs": each,
+            "constraint, µs": each - free,
+            "share, %": 100 * (each / free - 1),
+        }
+        for name, each in found.items()
+    ]
 
 
 def loops_of(constraint: "CompiledConstraint", forward: Forward, rows: int) -> dict[str, Loop]:
@@ -223,17 +210,12 @@ def loops_of(constraint: "CompiledConstraint", forward: Forward, rows: int) -> d
     import torch
 
     fresh = partial(torch.ones, rows, dtype=torch.int64, device=forward.device)
-    loops: dict[str, Loop] = {
+    held = on_device(constraint, rows, forward.device, anew=True)
+    return {
         "free": captured(partial(_free, forward, fresh()), forward.device),
-        "tables": captured(
-            partial(
-                _tables, forward, fresh(), on_device(constraint, rows, forward.device, anew=True)
-            ),
-            forward.device,
-        ),
+        "tables": captured(partial(_tables, forward, fresh(), held), forward.device),
+        "masks": Masks(constraint, forward, rows),
     }
-    loops["masks"] = Masks(constraint, forward, rows)
-    return loops
 
 
 def captured(step: Loop, device: "torch.device") -> Loop:

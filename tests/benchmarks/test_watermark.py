@@ -20,7 +20,7 @@ def test_intervals_are_wilsons_and_chances_exact() -> None:
     assert by_chance(found) == pytest.approx(3 * 2.49e-5, rel=0.01)
     assert by_chance([]) == 0.0
     made = figure("unmarked", found)
-    assert (made.count, made.tokens, made.perplexity) == (3, 200, None)
+    assert (made["count"], made["tokens"], made["perplexity"]) == (3, 200, None)
 
 
 def test_short_paragraphs_are_left_out(tmp_path: Path) -> None:
@@ -42,11 +42,9 @@ def test_a_run_says_what_was_found_and_goes_on_where_it_was(
     few = ["watermark", "--tokens", "16", "--unmarked", "30", "--entropies", "1"]
     first = CliRunner().invoke(app, [*few, "--count", "1", "--json"])
     assert first.exit_code == 0, (first.output, first.exception)
-    found = json.loads(first.stdout)
-    assert [each["texts"] for each in found["figures"]] == [
+    assert [each["texts"] for each in json.loads(first.stdout)] == [
         "tokens", "text", "tokens, repeats counted", "unmarked",
     ]  # fmt: skip
-    assert 0.5 < found["spike_entropy"] < 1
     shown = CliRunner().invoke(app, [*few, "--count", "2", "--batch", "1"])
     assert "spike entropy of 1 marked texts" in shown.stdout
     (file,) = (tmp_path / "watermarks").iterdir()

@@ -7,13 +7,13 @@ machine does. What is timed is what a step does: filters and penalties are set u
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Final, final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from guideway.cli.console import busy, print_json, print_line
+from benchmarks.report import Line, Rounds, show
+from guideway.cli.console import busy
 from guideway.cli.options import AsJson
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 WIDTHS: Final = (49_152, 128_256, 262_144)  # SmolLM2, Llama 3, Gemma 3
 PAST: Final = 1000  # tokens of the prompt
-HEAD: Final = f"{'stage':22}{'tokens':>9}{'transformers, µs':>18}{'guideway, µs':>14}{'ratio':>8}"
 
 CASES: Final[Mapping[str, dict[str, Any]]] = {
     "temperature": {"temperature": 0.7},
@@ -44,25 +43,9 @@ CASES: Final[Mapping[str, dict[str, Any]]] = {
 }  # fmt: skip
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """Microseconds of one stage at one width, for both."""
-
-    stage: str
-    tokens: int
-    transformers: float
-    guideway: float
-
-    @property
-    def ratio(self) -> float:
-        """How many times as long transformers takes."""
-        return self.transformers / self.guideway
-
-
 def warpers(
     batch: Annotated[int, typer.Option(help="Rows of a batch.", min=1)] = 1,
-    rounds: Annotated[int, typer.Option(help="How often each is timed.", min=1)] = 20,
+    rounds: Rounds = 20,
     device: Annotated[str, typer.Option(help="Where the logits are: cpu or cuda.")] = "cpu",
     spread: Annotated[float, typer.Option(help="Standard deviation of the logits.")] = 3.0,
     width: Annotated[
@@ -75,24 +58,16 @@ def warpers(
 
     device_of(device)
     with busy("measuring"):
-        figures = [
+        lines = [
             measure(stage, size, batch, rounds, device, spread)
             for size in width or WIDTHS
             for stage in CASES
         ]
-    if as_json:
-        print_json([asdict(figure) | {"ratio": figure.ratio} for figure in figures])
-        return
-    print_line(HEAD)
-    for figure in figures:
-        print_line(
-            f"{figure.stage:22}{figure.tokens:9}{figure.transformers:18.0f}{figure.guideway:14.0f}"
-            f"{figure.ratio:8.1f}"
-        )
+    show(lines, as_json=as_json)
 
 
-def measure(stage: str, width: int, batch: int, rounds: int, device: str, spread: float) -> Figure:
-    """One line of the table."""
+def measure(stage: str, width: int, batch: int, rounds: int, device: str, spread: float) -> Line:
+    """Times of one stage at one width."""
     import torch
 
     noise = torch.Generator().manual_seed(0)
@@ -107,7 +82,13 @@ def measure(stage: str, width: int, batch: int, rounds: int, device: str, spread
                 if turn >= 0:
                     times[which].append(seconds)
     theirs, ours = (1e6 * min(each) for each in times)
-    return Figure(stage, width, theirs, ours)
+    return {
+        "stage": stage,
+        "tokens": width,
+        "transformers, µs": theirs,
+        "guideway, µs": ours,
+        "ratio": theirs / ours,
+    }
 
 
 def _seconds(function: "Callable[[Tensor], Tensor]", row: "Tensor") -> float:

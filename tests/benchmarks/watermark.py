@@ -9,13 +9,14 @@ run that was interrupted goes on where it was, and one that was done before only
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from guideway.cli.console import busy, print_json, print_line
+from benchmarks.report import Line, ModelName, show
+from guideway.cli.console import busy, print_line
 from guideway.cli.options import BUILT_IN, AsJson
 
 if TYPE_CHECKING:
@@ -25,41 +26,6 @@ if TYPE_CHECKING:
 
 ABOVE: Final = 4.0  # z of a text that is found
 KEY: Final = "guideway bench watermark"
-HEAD: Final = (
-    f"{'texts':24}{'count':>6}{'tokens':>8}{'mean z':>8}{'green':>8}{'z > 4':>7}  "
-    f"{'share, 95 % interval':24}{'by chance':>10}{'perplexity':>12}"
-)
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """What was found in some texts.
-
-    Attributes:
-        texts: which they are, and how they were looked at.
-        count: how many.
-        tokens: that counted, on average.
-        z: on average.
-        green: the share of green tokens.
-        found: how many have z above 4.
-        low: lower end of the 95 % interval (Wilson) of their share.
-        high: its upper end.
-        chance: how many of as many unmarked texts would have, on average (exact binomial); None
-            where the share of green tokens to expect is not one for all.
-        perplexity: of the model on what it wrote, given what was allowed; None for other texts.
-    """
-
-    texts: str
-    count: int
-    tokens: float
-    z: float
-    green: float
-    found: int
-    low: float
-    high: float
-    chance: float | None
-    perplexity: float | None
 
 
 def watermark(
@@ -82,7 +48,7 @@ def watermark(
     ] = 100,
     batch: Annotated[int, typer.Option(help="Texts at once.", min=1)] = 50,
     dtype: Annotated[str, typer.Option(help="Of the weights.")] = "float32",
-    model: Annotated[str, typer.Option(help="What to load.")] = BUILT_IN,
+    model: ModelName = BUILT_IN,
     as_json: AsJson = False,
 ) -> None:
     """How often a watermark is found in marked texts, and in unmarked ones.
@@ -107,17 +73,12 @@ def watermark(
             others = {read_texts([]), corpus, *([read_texts(also)] if also else [])}
             human = pieces(loaded, sorted(others), tokens)[:unmarked]
             figures.append(figure("unmarked", [mark.detect(each) for each in human]))
-    if as_json:
-        print_json({"figures": [asdict(each) for each in figures], "spike_entropy": spike})
-        return
-    print_line(HEAD)
-    for each in figures:
-        print_line(_line(each))
-    if spike is not None:
+    show(figures, as_json=as_json)
+    if spike is not None and not as_json:
         print_line(f"spike entropy of {min(entropies, count)} marked texts: {spike:.3f}")
 
 
-def of_prose(model: "Model", mark: "Watermark", marked: "Sequence[Marked]") -> list[Figure]:
+def of_prose(model: "Model", mark: "Watermark", marked: "Sequence[Marked]") -> list[Line]:
     """Marked prose: by its tokens, by its text, and with repeated pairs counted each time."""
     once = [mark.detect(each.tokens) for each in marked]
     text = [mark.detect(each.text, model) for each in marked]
@@ -129,7 +90,7 @@ def of_prose(model: "Model", mark: "Watermark", marked: "Sequence[Marked]") -> l
     ]
 
 
-def of_records(model: "Model", mark: "Watermark", plan: "Plan") -> list[Figure]:
+def of_records(model: "Model", mark: "Watermark", plan: "Plan") -> list[Line]:
     """Marked JSON: green tokens in the whole vocabulary, and among those that are allowed."""
     from benchmarks.watermark_texts import RECORDS
     from guideway.api.prompts import read_source
@@ -170,25 +131,29 @@ def spike_entropy(
 
 def figure(
     texts: str, found: "Sequence[Detection]", marked: "Sequence[Marked] | None" = None
-) -> Figure:
-    """One line of the table."""
+) -> Line:
+    """What was found in some texts: means, and how many have z above 4.
+
+    Their share has its 95 % interval (Wilson). "by chance" is how many of as many unmarked texts
+    would be found, on average (exact binomial); None where the share of green tokens to expect is
+    not one for all. "perplexity" is that of the model on what it wrote, given what was allowed.
+    """
     count = len(found)
     above = sum(each.z > ABOVE for each in found)
     low, high = wilson(above, count)
     mean = max(1, count)
     losses = [each.loss for each in marked or ()]
-    return Figure(
-        texts,
-        count,
-        sum(each.counted for each in found) / mean,
-        sum(each.z for each in found) / mean,
-        sum(each.green_fraction for each in found) / mean,
-        above,
-        low,
-        high,
-        by_chance(found),
-        math.exp(sum(losses) / len(losses)) if losses else None,
-    )
+    return {
+        "texts": texts,
+        "count": count,
+        "tokens": sum(each.counted for each in found) / mean,
+        "mean z": sum(each.z for each in found) / mean,
+        "green": sum(each.green_fraction for each in found) / mean,
+        "found": above,
+        "share, 95 % interval": f"{above / mean:.3f} [{low:.3f}, {high:.3f}]",
+        "by chance": by_chance(found),
+        "perplexity": math.exp(sum(losses) / len(losses)) if losses else None,
+    }
 
 
 def by_chance(found: "Sequence[Detection]") -> float | None:
@@ -220,13 +185,3 @@ def wilson(found: int, count: int) -> tuple[float, float]:
     spread = z * math.sqrt(share * (1 - share) / count + z * z / (4 * count * count))
     whole = 1 + z * z / count
     return (middle - spread) / whole, (middle + spread) / whole
-
-
-def _line(each: Figure) -> str:
-    share = f"{each.found / max(1, each.count):.3f} [{each.low:.3f}, {each.high:.3f}]"
-    chance = "" if each.chance is None else f"{each.chance:.3f}"
-    perplexity = "" if each.perplexity is None else f"{each.perplexity:.2f}"
-    return (
-        f"{each.texts:24}{each.count:6}{each.tokens:8.1f}{each.z:8.2f}{each.green:8.3f}"
-        f"{each.found:7}  {share:24}{chance:>10}{perplexity:>12}"
-    )

@@ -21,10 +21,10 @@ def test_of_sixty_marked_texts_nearly_all_are_found_and_of_unmarked_ones_none(
     results = built_in.watermarked(mark).generate(prompts, sampling=settings)
     marked = [Marked(list(each.tokens), each.text, 1.0) for each in results]
     once, text, every = of_prose(built_in, mark, marked)
-    low, high = wilson(every.found, 60)
+    low, high = wilson(every["found"], 60)
     assert low <= 0.984 <= high or low > 0.984
-    assert once.found >= 50
-    assert text.found >= 50
+    assert once["found"] >= 50
+    assert text["found"] >= 50
     human = [mark.detect(each) for each in pieces(built_in, [corpus], 200)]
     assert sum(each.z > 4 for each in human) <= 1
     assert (by_chance(human) or 0) < 0.1

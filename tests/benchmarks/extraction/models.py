@@ -1,17 +1,15 @@
 """Ten types to extract, one for each text in `texts/`; what the texts say is in `key.json`.
 
-    Letter       nested models, a date, an optional text
-    Invoice      Decimal, a pattern, a list of models, Literal
-    Recipe       an enum, bounds, a list of models with an optional number
-    Weather      a dict, an enum, bounds
-    Job          a plain union of a model, a number and null; a list of texts with bounds
-    Flight       a discriminated union, a date and time, patterns
-    MedicalNote  an optional model, a bounded float, lists of models and of texts
-    Match        models within models and lists, an optional number
-    Review       a bounded rating, Literal, Decimal, lists of texts, a field that may be left out
-    Minutes      a list of discriminated unions, a time
-
-Nothing but pydantic is imported, so that other libraries' environments can read this file too.
+Letter       nested models, a date, an optional text
+Invoice      Decimal, a pattern, a list of models, Literal
+Recipe       an enum, bounds, a list of models with an optional number
+Weather      a dict, an enum, bounds
+Job          a plain union of a model, a number and null; a list of texts with bounds
+Flight       a discriminated union, a date and time, patterns
+MedicalNote  an optional model, a bounded float, lists of models and of texts
+Match        models within models and lists, an optional number
+Review       a bounded rating, Literal, Decimal, lists of texts, a field that may be left out
+Minutes      a list of discriminated unions, a time
 """
 
 import datetime

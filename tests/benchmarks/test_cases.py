@@ -1,4 +1,4 @@
-"""The benchmark of tables: its loops draw the same texts, and its figures are those of each."""
+"""The benchmarks' cases are what they claim: texts are valid, loops draw the same, graphs live."""
 
 import contextlib
 import gc
@@ -6,45 +6,53 @@ import json
 import weakref
 from functools import partial
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
+from jsonschema import Draft202012Validator
 
+import guideway as gw
 from benchmarks import tables
-from benchmarks.commands import run
+from benchmarks.grammars_written import lark_reads
+from benchmarks.llama_cpp import verdict
+from benchmarks.llama_cpp_cases import CASES as EXCLUDED
+from benchmarks.llama_cpp_cases import TWICE
+from benchmarks.mask_cases import CASES
+from random_walks import BYTES
 
-SMALL = ("--width", "700", "--layers", "1", "--hidden", "16", "--steps", "2", "--rounds", "2")
 CPU = torch.device("cpu")
 
 
-def left(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as done:
-        run(["tables", *SMALL, *arguments])
-    return int(done.value.code or 0)
+def is_valid(schema: Any, value: Any) -> bool:
+    checker = Draft202012Validator.FORMAT_CHECKER
+    return Draft202012Validator(schema, format_checker=checker).is_valid(value)
 
 
-def test_there_is_a_line_for_each_loop_and_size(capsys) -> None:
-    assert left("--batch", "1", "--batch", "3") == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == tables.HEAD
-    loops = ("free", "tables", "masks")
-    assert [tuple(line.split()[:2]) for line in lines[1:]] == [
-        (rows, loop) for rows in ("1", "3") for loop in loops
-    ]
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case[0])
+def test_each_text_is_allowed_by_its_schema(case: Any) -> None:
+    _, schema, values = case
+    Draft202012Validator.check_schema(schema)
+    constraint = gw.compile(gw.JsonSchema(schema), BYTES)
+    assert values
+    for value in values:
+        assert is_valid(schema, value)
+        assert constraint.matches(json.dumps(value, ensure_ascii=False))
 
 
-def test_a_device_that_is_not_there_is_told(capsys) -> None:
-    assert left("--device", "banana") == 1
-    assert "device 'banana' cannot be used here" in capsys.readouterr().err
+@pytest.mark.parametrize("name", EXCLUDED)
+def test_instances_that_a_keyword_excludes_are_invalid_and_not_accepted(name: str) -> None:
+    schema, instance = EXCLUDED[name]
+    assert name == TWICE or not is_valid(schema, instance)
+    text = instance if name == TWICE else json.dumps(instance)
+    assert verdict(schema, text, BYTES) != "accepted"
 
 
-def test_figures_are_json_too(capsys) -> None:
-    assert left("--batch", "2", "--json") == 0
-    free, *others = json.loads(capsys.readouterr().out)
-    assert (free["loop"], free["constraint"], free["share"]) == ("free", 0, 0)
-    for figure in others:
-        assert figure["constraint"] == pytest.approx(figure["step"] - free["step"])
-        assert figure["share"] == pytest.approx(figure["step"] / free["step"] - 1)
+def test_lark_judges_what_is_in_lark() -> None:
+    reads = lark_reads("yaml")
+    assert reads("a:\n  b: 1\n")
+    assert not reads("a:\n   b: 1\n  c: 2\n")
+    assert not reads("a")
 
 
 def test_tables_and_masks_choose_the_same_tokens() -> None:
