@@ -7,7 +7,8 @@ import pytest
 
 import guideway as gw
 from guideway.errors import SourceError, UnsupportedError
-from guideway.json_schema.parser import parse_json_schema, part_of
+from guideway.json_schema.lowering import part_of
+from guideway.json_schema.parser import parse_json_schema
 from guideway.json_schema.source import JsonSchema
 from guideway.json_schema.tree import Bound
 from guideway.sources.json_style import Whitespace

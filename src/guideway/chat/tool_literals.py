@@ -11,8 +11,9 @@ from typing import Final, TypeAlias, final
 from guideway.chat.parts import parts_of
 from guideway.errors import UnsupportedError
 from guideway.json_schema.formulas import FALSE, TRUE, Flag, holds
+from guideway.json_schema.lowering import part_of
 from guideway.json_schema.meaning import Meaning
-from guideway.json_schema.parser import parse_json_schema, part_of
+from guideway.json_schema.parser import parse_json_schema
 from guideway.json_schema.resources import OF_KIND
 from guideway.json_schema.source import JsonSchema
 from guideway.json_schema.spelling import json_style

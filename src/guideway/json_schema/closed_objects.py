@@ -15,15 +15,18 @@ anchor in such a place leaves the whole schema open, with a warning.
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from itertools import chain, combinations
 from typing import Any, Final, TypeAlias, TypeGuard, cast, final
 
 from guideway.errors import GuidewayError, warn
+from guideway.json_schema.discriminators import Outlines
+from guideway.json_schema.parser import LooseParts
 from guideway.json_schema.resources import LATEST, find_draft, schemas_in
 from guideway.json_schema.satisfiability.parts import Targets
 from guideway.json_schema.text import read_json, write_deep, write_plain
+from guideway.json_schema.tree import Document
 
 Raw: TypeAlias = "dict[str, Any]"
 
@@ -70,7 +73,7 @@ class _Closing:
     """
 
     def __init__(self, root: Any, draft: int) -> None:
-        self._targets, self._draft = Targets(root, draft), draft
+        self._root, self._targets, self._draft = root, Targets(root, draft), draft
         self._seen, self._open, self._kept = set[int](), set[int](), set[int]()
         self._found: list[tuple[Raw, list[Raw]]] = []
         self._referring: list[tuple[Raw, Raw]] = []
@@ -160,17 +163,18 @@ class _Closing:
         """Return True if each branch can be closed by itself."""
         held = raw.keys() & {*_SPEAKING, "$ref"}
         if held == {"oneOf"}:
-            branches = map(self._resolved, _list(raw["oneOf"]))
-            return exclude_each_other(_of_objects(branches), self._resolved)
+            return self._exclude_each_other(_list(raw["oneOf"]))
         return held == {"anyOf"} or (held == {"allOf"} and len(_list(raw["allOf"])) == 1)
 
-    def _resolved(self, raw: Any) -> Any:
-        """A schema, or the target of its references."""
-        seen = set[int]()
-        while _is_raw(raw) and "$ref" in raw and id(raw) not in seen:
-            seen.add(id(raw))
-            raw = self._targets.get(raw["$ref"])
-        return raw
+    def _exclude_each_other(self, branches: list[Any]) -> bool:
+        """Return True if surely no object satisfies two of the branches."""
+        parts = LooseParts(self._root, self._draft, strict=False)
+        places = [parts.enter(f"/{number}", branch) for number, branch in enumerate(branches)]
+        exclude = Outlines(Document(parts.root, parts)).exclude
+        try:
+            return all(exclude(one, other, "object") for one, other in combinations(places, 2))
+        except GuidewayError:  # raised again when the schema is read
+            return False
 
     def change(self) -> None:
         """Add the keywords."""
@@ -235,17 +239,6 @@ def _mentioned_names(raw: Raw) -> Iterator[str]:
             yield from (name for name in _list(needed) if isinstance(name, str))
 
 
-def _of_objects(branches: Iterable[Any]) -> list[Any]:
-    """The branches that objects may satisfy, for objects alone."""
-    found = [branch if _is_raw(branch) else {} for branch in branches if branch is not False]
-    types = [one.get("type", "object") for one in found]
-    return [
-        {**one, "type": "object"}
-        for one, kinds in zip(found, types, strict=True)
-        if kinds == "object" or "object" in _list(kinds)
-    ]
-
-
 def _is_raw(value: Any) -> TypeGuard[Raw]:
     return isinstance(value, dict)
 
@@ -256,94 +249,3 @@ def _list(value: Any) -> list[Any]:
 
 def _map(value: Any) -> Raw:
     return value if _is_raw(value) else {}
-
-
-Resolve: TypeAlias = Callable[[Any], Any]
-Known: TypeAlias = "frozenset[tuple[str, object]]"
-
-_DEPTH: Final = 4
-_KINDS: Final = {
-    **{name: name for name in ("null", "boolean", "number", "string", "array", "object")},
-    "integer": "number",
-}
-_OBJECTS: Final = frozenset(("object",))
-
-
-def exclude_each_other(branches: list[Any], resolve: Resolve) -> bool:
-    """Return True if no value satisfies two of the branches; False if unknown.
-
-    `resolve` follows references; keywords of its result apply, but their values may be malformed.
-
-    >>> a, b = ({"properties": {"t": {"const": t}}, "required": ["t"]} for t in "ab")
-    >>> plain = {"type": "null"}
-    >>> exclude_each_other([{**a, "type": "object"}, {**b, "type": "object"}, plain], lambda x: x)
-    True
-    >>> exclude_each_other([a, b], lambda x: x)  # both allow 1
-    False
-    """
-    return all(apart(one, other, resolve) for one, other in combinations(branches, 2))
-
-
-def apart(one: Any, other: Any, resolve: Resolve, depth: int = _DEPTH) -> bool:
-    """Return True if two schemas surely exclude each other."""
-    one, other = resolve(one), resolve(other)
-    if one is False or other is False:
-        return True
-    if one.__class__ is not dict or other.__class__ is not dict:
-        return False
-    shared = _kinds(one) & _kinds(other)
-    if not shared:
-        return True
-    known, others = _listed_scalars(one), _listed_scalars(other)
-    if known is not None and others is not None:
-        return known.isdisjoint(others)
-    if known is not None or others is not None:
-        shared &= {kind for kind, _ in known or others or ()}
-    return not shared or (shared == _OBJECTS and _objects_apart(one, other, resolve, depth))
-
-
-def _kinds(raw: Raw) -> frozenset[str]:
-    types: Any = raw.get("type")
-    names: Any = [types] if types.__class__ is str else types
-    if names.__class__ is not list:
-        return frozenset(_KINDS.values())
-    return frozenset(_KINDS[name] for name in names if name.__class__ is str and name in _KINDS)
-
-
-def _listed_scalars(raw: Raw) -> "Known | None":
-    """Scalars that `enum` or `const` list; None without these or with arrays or objects."""
-    listed = raw["enum"] if raw.get("enum").__class__ is list else None
-    if "const" in raw:
-        listed = [raw["const"]]
-    if listed is None:
-        return None
-    found = {(_kind(value), value) for value in listed if value.__class__ not in (list, dict)}
-    return frozenset(found) if len(found) == len(listed) else None
-
-
-def _kind(value: Any) -> str:
-    if value is None or value.__class__ is bool:
-        return "null" if value is None else "boolean"
-    return "number" if value.__class__ in (int, Decimal) else "string"
-
-
-def _objects_apart(one: Raw, other: Raw, resolve: Resolve, depth: int) -> bool:
-    needed, more = _required(one), _required(other)
-    if not (_lets_in(one, more) and _lets_in(other, needed)):
-        return True
-    mine, theirs = _map(one.get("properties")), _map(other.get("properties"))
-    return depth > 0 and any(
-        apart(mine[name], theirs[name], resolve, depth - 1)
-        for name in needed & more
-        if name in mine and name in theirs
-    )
-
-
-def _required(raw: Raw) -> set[str]:
-    return {name for name in _list(raw.get("required")) if isinstance(name, str)}
-
-
-def _lets_in(raw: Raw, names: set[str]) -> bool:
-    """Return False if the schema forbids one of these members."""
-    closed = raw.get("additionalProperties") is False and "patternProperties" not in raw
-    return not closed or names <= _map(raw.get("properties")).keys()

@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import lru_cache, partial, reduce
 from itertools import combinations
 from typing import Any, Final, Literal, TypeAlias, assert_never, cast, final
+from urllib.parse import quote
 from weakref import finalize, ref
 
 from guideway.errors import UnsatisfiableError, UnsupportedError
@@ -41,14 +42,14 @@ from guideway.json_schema.meaning import ConstantSplit, Meaning
 from guideway.json_schema.members import Dependent
 from guideway.json_schema.objects import json_object
 from guideway.json_schema.parser import LooseParts, parse_json_schema
-from guideway.json_schema.resources import JSON_TEXT, Draft
+from guideway.json_schema.resources import JSON_TEXT, Catalogue, Draft, has_dynamic
 from guideway.json_schema.satisfiability.lazy_parts import find_lazy_parts
 from guideway.json_schema.satisfiability.parts import LazySchema
 from guideway.json_schema.satisfiability.parts import items_of as raw_items
 from guideway.json_schema.scalars import number, string, text_content
 from guideway.json_schema.source import JsonSchema
 from guideway.json_schema.spelling import QUOTE, JsonStyle, Spelling, json_array, json_style, quoted
-from guideway.json_schema.text import Json, find, show
+from guideway.json_schema.text import Json, find, read_json, show, write_json
 from guideway.json_schema.tree import KINDS, Address, Document, Kind, Schema, Strings
 from guideway.language.expr import EMPTY, alt, concat, literal
 from guideway.language.fuel import spend
@@ -722,3 +723,45 @@ def _written(text: str, address: Address) -> dict[str, Any]:
 
 def _pointer(address: Address) -> str:
     return address.partition("#")[2]
+
+
+def part_of(source: JsonSchema, address: Address) -> JsonSchema:
+    """The schema at an address of the tree of `source`, in the same style.
+
+    >>> part_of(JsonSchema({"properties": {"a": {"type": "null"}}}), "#/properties/a").text
+    '{"$ref":"whole:schema#/properties/a"}'
+
+    Raises:
+        UnsupportedError: the meaning of the part depends on dynamic references, or no pointer leads
+            to it.
+    """
+    refused = UnsupportedError(
+        "this part of the schema depends on the parts that lead to it, so it has no meaning alone",
+        feature="part of a schema",
+        place=address.removeprefix("#"),
+    )
+    resources = dict(source.resource_texts)
+    named = (uri for uri in resources if address.startswith(f"{uri}#/"))  # may contain a #
+    document = max(named, key=len, default="")
+    pointer = address.removeprefix(document).partition("#")[2]
+    try:
+        find(read_json(resources[document]) if document else source.value, pointer)
+    except LookupError:
+        raise refused from None
+    below_root = not document and pointer.startswith("/properties/") and pointer.count("/") == 2
+    if not below_root and has_dynamic((source.text, *resources.values())):
+        raise refused
+    # A reference into the whole, by a URI that nothing in the schema has.
+    catalogue = Catalogue(source.value, source.resource_texts, dynamic=False)
+    own = "whole:schema"
+    while catalogue.find(own) is not None:
+        own = f"whole:{own}"
+    whole = cast("dict[str, Any]", source.value)
+    schema = {"$schema": whole["$schema"]} if "$schema" in whole else {}
+    schema["$ref"] = f"{document.removesuffix('#') or own}#{quote(pointer, safe='/~')}"
+    style = source.key_order, source.whitespace, source.spelling, source.formats
+    made = JsonSchema(write_json(schema), *style, {own: source.text, **resources})
+    tree = parse_json_schema(made)
+    if tree.schemas[tree.root].all_of != (f"{document or own}#{pointer}",):
+        raise refused
+    return made

@@ -2,8 +2,9 @@
 
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, TypeAlias, cast, final
-from urllib.parse import quote, unquote
+from functools import cached_property
+from typing import Any, Protocol, TypeAlias, final
+from urllib.parse import unquote
 
 from guideway.errors import SourceError, UnsupportedError
 from guideway.json_schema.resources import (
@@ -20,17 +21,7 @@ from guideway.json_schema.resources import (
     joined,
 )
 from guideway.json_schema.satisfiability.parts import VALUED
-from guideway.json_schema.source import JsonSchema
-from guideway.json_schema.text import (
-    Json,
-    extend,
-    find,
-    read_json,
-    show,
-    steps,
-    write_json,
-    write_plain,
-)
+from guideway.json_schema.text import Json, extend, show, steps, write_plain
 from guideway.json_schema.tree import (
     TYPES,
     Address,
@@ -243,11 +234,28 @@ _MOST_LETTERS = 1 << 20  # of a document that are compared, 10 ms
 _MANY = 64  # branches; 20,000 branches of one value each took 2 to 3 s to compile one by one
 
 
-def parse_json_schema(source: JsonSchema, raw: Json = None, name: str = "") -> Document:
+class Written(Protocol):
+    """A `JsonSchema`."""
+
+    @property
+    def text(self) -> str: ...
+
+    @cached_property
+    def value(self) -> Json: ...
+
+    @property
+    def formats(self) -> str: ...
+
+    @property
+    def resource_texts(self) -> tuple[tuple[str, str], ...]: ...
+
+
+def parse_json_schema(source: Written, raw: Json = None, name: str = "") -> Document:
     """The tree of a source; `raw` is its value if it was read already.
 
     `name` precedes all addresses, so that several documents fit in one table.
 
+    >>> from guideway.json_schema.source import JsonSchema
     >>> document = parse_json_schema(JsonSchema({"type": "string", "maxLength": 3}))
     >>> document.schemas[document.root].strings.high
     3
@@ -589,45 +597,3 @@ class _Reader:
 
 def _const(place: Place, keywords: Keywords) -> Place:
     return Place(place.scope, place.child("const"), keywords.raw["const"], constant=True)
-
-
-def part_of(source: JsonSchema, address: Address) -> JsonSchema:
-    """The schema at an address of the tree of `source`, in the same style.
-
-    >>> part_of(JsonSchema({"properties": {"a": {"type": "null"}}}), "#/properties/a").text
-    '{"$ref":"whole:schema#/properties/a"}'
-
-    Raises:
-        UnsupportedError: the meaning of the part depends on dynamic references, or no pointer leads
-            to it.
-    """
-    refused = UnsupportedError(
-        "this part of the schema depends on the parts that lead to it, so it has no meaning alone",
-        feature="part of a schema",
-        place=address.removeprefix("#"),
-    )
-    resources = dict(source.resource_texts)
-    named = (uri for uri in resources if address.startswith(f"{uri}#/"))  # may contain a #
-    document = max(named, key=len, default="")
-    pointer = address.removeprefix(document).partition("#")[2]
-    try:
-        find(read_json(resources[document]) if document else source.value, pointer)
-    except LookupError:
-        raise refused from None
-    below_root = not document and pointer.startswith("/properties/") and pointer.count("/") == 2
-    if not below_root and has_dynamic((source.text, *resources.values())):
-        raise refused
-    # A reference into the whole, by a URI that nothing in the schema has.
-    catalogue = Catalogue(source.value, source.resource_texts, dynamic=False)
-    own = "whole:schema"
-    while catalogue.find(own) is not None:
-        own = f"whole:{own}"
-    whole = cast("dict[str, Any]", source.value)
-    schema = {"$schema": whole["$schema"]} if "$schema" in whole else {}
-    schema["$ref"] = f"{document.removesuffix('#') or own}#{quote(pointer, safe='/~')}"
-    style = source.key_order, source.whitespace, source.spelling, source.formats
-    made = JsonSchema(write_json(schema), *style, {own: source.text, **resources})
-    tree = parse_json_schema(made)
-    if tree.schemas[tree.root].all_of != (f"{document or own}#{pointer}",):
-        raise refused
-    return made
