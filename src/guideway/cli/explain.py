@@ -153,12 +153,11 @@ def syntax_lines(read: "Source") -> Iterator[str]:
     from guideway.json_schema.source import JsonSchema
     from guideway.python_types.source import type_source
     from guideway.regex.parser import parse_regex
-    from guideway.regex.tree import outline
     from guideway.sources.sources import Gbnf, PythonType, Regex
 
     match read:
         case Regex(pattern, dialect, flags):
-            return outline(parse_regex(pattern, dialect, flags))
+            return draw(parse_regex(pattern, dialect, flags).body)
         case Gbnf(text, root):
             return draw(parse_gbnf(text, root))
         case Lark():

@@ -1,7 +1,7 @@
 """The tree of a regular expression, its flags and widths."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias, TypeVar, assert_never, final
 
@@ -205,61 +205,6 @@ def refers_by_number(pattern: Pattern) -> bool:
     r"""Return True for a back reference by number, such as \1."""
     nodes = nodes_of(pattern.body) if pattern.backs else ()
     return any(isinstance(node, Back) and pattern.text[node.place] == "\\" for node in nodes)
-
-
-def outline(pattern: Pattern) -> Iterator[str]:
-    """The tree as indented lines, each with its offset; not recursive.
-
-    >>> from guideway.regex.parser import parse_regex
-    >>> for line in outline(parse_regex("[a-c]x*$")):
-    ...     print(line)
-    0: Sequence
-    0:   Class one of a-c
-    5:   Repeat 0 or more
-    5:     Text 'x'
-    7:   Anchor last line end
-    """
-    todo: list[tuple[int, Node]] = [(0, pattern.body)]
-    while todo:
-        depth, node = todo.pop()
-        yield f"{node.place}: {'  ' * depth}{type(node).__name__} {_describe(node)}".rstrip()
-        todo += [(depth + 1, child) for child in reversed(children(node))]
-
-
-def _describe(node: Node) -> str:  # noqa: PLR0911  one arm for each node
-    match node:
-        case Text(text):
-            return repr(text)
-        case Class(items, negated):
-            return f"{'none' if negated else 'one'} of {' '.join(map(_describe_item, items))}"
-        case Shorthand():
-            return _describe_item(node)
-        case Anchor(kind):
-            return kind
-        case Boundary(negated):
-            return "no" if negated else ""
-        case Back(number):
-            return str(number)
-        case Look(_, ahead, negated):
-            return f"{'not ' if negated else ''}{'ahead' if ahead else 'behind'}"
-        case Group(_, number, name):
-            return f"{number or ''} {name}".strip()
-        case Repeat(_, low, high, lazy):
-            return f"{low} {'or more' if high is None else f'to {high}'}{' lazily' if lazy else ''}"
-        case _:
-            return ""
-
-
-def _describe_item(item: int | Range | Shorthand) -> str:
-    match item:
-        case Shorthand(name, negated):
-            return f"not {name}" if negated else name
-        case Range(low, high):
-            return f"{_describe_item(low)}-{_describe_item(high)}"
-        case int():
-            return ascii(chr(item))[1:-1]
-        case _:
-            assert_never(item)
 
 
 _LETTERS = re.compile("[A-Za-z]*")

@@ -27,18 +27,12 @@ from guideway.context_free.lark.lalr import Spend, production, tabulate, without
 from guideway.context_free.lark.source import Lark, read_indenter
 from guideway.context_free.lowering import Production, least_texts
 from guideway.errors import LimitError, SourceError, UnsupportedError
+from guideway.language.finite_automata import strongly_connected
 from guideway.regex.parser import parse_regex
 from guideway.regex.tree import Anchor, Boundary, Look, children, refers_by_number
 from guideway.sources.names import did_you_mean
 from guideway.sources.regions import Substring
 from guideway.sources.values import describe_place
-
-DEEPEST: Final = 400
-"""Nesting of parentheses, and of terminals in terminals.
-
-Lark reads 480 parentheses, fewer from a deep call stack. It takes 9 s for 2,000 nested terminals,
-then fails.
-"""
 
 MOST_COPIED: Final = 1 << 15
 """Words copied into terminals that name others, in all; Lark takes 10 s for them."""
@@ -49,44 +43,17 @@ MOST_BLANK: Final = 8_000
 _PAID: Final = 14  # budget units per word, by Lark's time
 _COPIED: Final = 40  # and per copied word
 _WORD: Final = re.compile(
-    rf"""{COMMENT}|(?P<word>{STRING}|{REGEX}|\w+)|(?P<unclosed>"|/(?!/))"""
-    r"""|(?P<open>[(\[])|(?P<close>[)\]])|\n[ \t]*(?=[\w%?!])"""
+    rf"""{COMMENT}|(?P<word>{STRING}|{REGEX}|\w+)|(?P<unclosed>"|/(?!/))|\n[ \t]*(?=[\w%?!])"""
 )
-_GROUP: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|[()]", re.DOTALL)
 _CHANGED: Final = frozenset({"extend", "override"})  # keywords before a defined name
 
 
 def check_size(text: str, spend: Callable[[int], None]) -> None:
-    """Refuse deep nesting, long runs of blank lines and unclosed strings and regexes."""
-    _check_blank(text)
-    depth = 0
-    for found in _WORD.finditer(text):
-        match found.lastgroup:
-            case "word":
-                spend(_PAID)
-                if found[0][0] == "/":
-                    _check_groups(found)
-            case "unclosed":
-                # Lark would take 1.6^n steps for n backslashes after it.
-                what = "string" if found[0] == '"' else "regex"
-                raise SourceError(
-                    f"this {what} is never closed",
-                    place=describe_place(text, found.start()),
-                    text=text,
-                    position=found.start(),
-                )
-            case "open":
-                depth += 1
-                if depth > DEEPEST:
-                    raise _too_deep(text, found.start())
-            case "close":
-                depth -= 1
-            case _:
-                depth = 0 if found[0].startswith("\n") else depth  # a definition begins
+    """Refuse long runs of blank lines, and unclosed strings and regexes.
 
-
-def _check_blank(text: str) -> None:
-    """Refuse long runs of blank lines; Lark backtracks over each line end in them."""
+    Lark backtracks over each line end in a run of blank lines, and takes 1.6^n steps for n
+    backslashes after an open quote.
+    """
     blank = 0
     for number, line in enumerate(text.split("\n"), 1):
         blank = 0 if line.strip() else blank + 1
@@ -97,33 +64,24 @@ def _check_blank(text: str) -> None:
                 given=MOST_BLANK,
                 place=f"line {number}",
             )
-
-
-def _check_groups(regex: re.Match[str]) -> None:
-    """Refuse a regex with groups nested too deeply for `re`."""
-    depth = 0
-    for found in _GROUP.finditer(regex[0]):
-        depth += {"(": 1, ")": -1}.get(found[0], 0)
-        if depth > DEEPEST:
-            raise _too_deep(regex.string, regex.start() + found.start())
-
-
-def _too_deep(text: str, position: int) -> LimitError:
-    return LimitError(
-        f"parentheses nest more than {DEEPEST} levels deep",
-        limit="nesting",
-        given=DEEPEST,
-        place=describe_place(text, position),
-        text=text,
-        position=position,
-    )
+    for found in _WORD.finditer(text):
+        if found["word"]:
+            spend(_PAID)
+        elif found["unclosed"]:
+            what = "string" if found[0] == '"' else "regex"
+            raise SourceError(
+                f"this {what} is never closed",
+                place=describe_place(text, found.start()),
+                text=text,
+                position=found.start(),
+            )
 
 
 def check_terminals(reading: Reading, spend: Callable[[int], None]) -> None:
-    """Refuse terminals that grow too large or nest too deeply when Lark expands them."""
+    """Refuse terminals that grow too large when Lark expands them."""
     terminals = _terminals(each.text for each in reading.texts.values())
     sizes = _sizes(terminals)
-    copied = sum(sizes[name] - len(words) for name, words in terminals.items())
+    copied = sum(sizes[name] - 1 - len(words) for name, words in terminals.items())
     if copied > MOST_COPIED:
         name = max(sizes, key=sizes.__getitem__)
         raise reading.exceeded(
@@ -135,19 +93,6 @@ def check_terminals(reading: Reading, spend: Callable[[int], None]) -> None:
             needed=copied,
         )
     spend(_COPIED * copied)
-    levels = dict[str, int]()
-    for name in sizes:  # named terminals come before those that name them
-        levels[name] = 1 + max((levels.get(word, 0) for word in terminals[name]), default=0)
-    deepest = max(levels.values(), default=0)
-    if deepest > DEEPEST:
-        name = max(levels, key=levels.__getitem__)
-        raise reading.exceeded(
-            f"terminals name one another in {deepest} levels, {DEEPEST} are allowed",
-            name,
-            limit="nesting",
-            given=DEEPEST,
-            needed=deepest,
-        )
 
 
 def _terminals(texts: Iterable[str]) -> dict[str, list[str]]:
@@ -169,21 +114,15 @@ def _terminals(texts: Iterable[str]) -> dict[str, list[str]]:
 
 def _sizes(terminals: Mapping[str, list[str]]) -> dict[str, int]:
     """Expanded size of each terminal; Lark refuses recursion later."""
-    found, opened = dict[str, int](), set[str]()
-    for each in terminals:
-        todo = [each]
-        while todo:
-            name = todo[-1]
-            if name in found:
-                todo.pop()
-                continue
-            missing = [word for word in terminals[name] if word in terminals and word not in found]
-            if missing and name not in opened:
-                opened.add(name)
-                todo += missing
-                continue
-            todo.pop()
-            found[name] = min(sum(found.get(word, 1) for word in terminals[name]), 1 << 62)
+    found = dict[str, int]()
+
+    def named(name: str) -> list[str]:
+        return [word for word in terminals[name] if word in terminals]
+
+    for names in strongly_connected(terminals, named):  # named terminals come first
+        for name in names:
+            size = 1 + sum(found.get(word, 1) for word in terminals[name])
+            found[name] = min(size, 1 << 62)
     return found
 
 
