@@ -243,6 +243,6 @@ class _Reader:
 def _watches(place: Place) -> Sequence[Watch]:
     """For each match that ends at a place, the ways preferred to it."""
     return [
-        Watch(place.threads[:count], place.history if count else (), guard)
+        (Place(place.threads[:count], place.history if count else (), ()), guard)
         for count, guard in place.ends
     ]

@@ -16,11 +16,9 @@ from guideway.regex.backtracking_program import (
     Behind,
     Choice,
     Count,
-    Guard,
     Program,
     Read,
     Row,
-    Seen,
     Silent,
     Step,
     whole_program,
@@ -150,12 +148,11 @@ def explored(
 
 
 Thread: TypeAlias = tuple[int, int]  # numbers of a stack with a Read on top, and of a guard
-History: TypeAlias = "tuple[tuple[int, int] | Place, ...]"  # languages or a place
+History: TypeAlias = tuple[int, ...]  # numbers of places
 
 _Way: TypeAlias = tuple[int, int, Sequence[int]]  # atoms, next stack, row of guard
 
 _DONE: Final = 0
-_WAY: Final = 5  # fuel: a way takes about 5 µs, so a budget of 4 million lasts for 4 s
 
 
 @final
@@ -179,8 +176,9 @@ class Frame:
 class Place:
     """Threads after some text, in order of preference.
 
-    `history` is the state of lookbehinds; `ends` are matches that end here: the number of threads
-    preferred to each, and its guard.
+    `history` has the places in lookbehinds, two for each if any text may precede: without any, and
+    after all of them. `ends` are matches that end here: the number of threads preferred to each,
+    and its guard.
     """
 
     threads: tuple[Thread, ...]
@@ -198,37 +196,63 @@ class Machine:
     def __init__(self, program: Program, begins: Callable[[int, History], int]) -> None:
         self.languages = Languages(len(program.atoms))
         self._program, self._begins = program, begins
+        self.asked = _asked(program)
         self._stacks: list[Frame] = [Frame(-1, _DONE)]
         self._numbers: dict[Frame, int] = {}
         self._resumed = {_DONE: _DONE}
         self._places: dict[tuple[tuple[Thread, ...], History, bool], Place] = {}
+        self._pasts: list[Place] = []
+        self._numbered: dict[Place, int] = {}
+        self._histories: dict[History, Sequence[History]] = {(): [()] * len(program.atoms)}
 
-    def start(self, step: int, history: History, *, solid: bool = False) -> Place:
+    def start(
+        self, step: int, history: History, *, ordered: bool = True, solid: bool = False
+    ) -> Place:
         """The place before any text of a step; with `solid` no match ends here."""
-        return self._settled([(self._entered(step, _DONE), ALL)], history, solid=solid)
-
-    def unordered(self, step: int, history: History) -> Place:
-        """The place before any text of a step, without order of preference."""
-        return self._gathered([(self._entered(step, _DONE), ALL)], history)
+        ways = [(self._entered(step, _DONE), ALL)]
+        return self._place(ways, history, ordered=ordered, solid=solid)
 
     @cached_property
     def pasts(self) -> History:
         """The history where the program starts."""
-        found, number = (), self.languages.number
-        for past in self._program.pasts:
-            if isinstance(past, Seen):
-                found += (self.unordered(past.step, found),)
-            else:
-                found += ((number(past.surely), number(past.perhaps)),)
+        found: History = ()
+        for step in self._program.pasts:
+            place = self.start(step, found[: self.asked[step]], ordered=False)
+            found += (self._past(place),)
+            found += () if self._program.begun else (self._past(self._after_all(place)),)
         return found
+
+    def _past(self, place: Place) -> int:
+        number = self._numbered.setdefault(place, len(self._pasts))
+        if number == len(self._pasts):
+            self._pasts.append(place)
+        return number
+
+    def _after_all(self, place: Place) -> Place:
+        """The place after all texts at once, without lookaround."""
+        while True:
+            ended = [(_DONE, guard) for _, guard in place.ends]
+            read = [(stack, ALL) for _, stack, _ in self._reading(place.threads)]
+            after = self._place([*ended, *place.threads, *read], (), ordered=False)
+            if after == place:
+                return place
+            place = after
 
     def row(self, place: Place, *, ordered: bool = True) -> list[Place]:
         """The places after one more atom, for each atom."""
         ways = self._reading(place.threads)
         return [
-            self._after(_over(ways, atom), self._remembered(place.history, atom), ordered)
-            for atom in range(len(self._program.atoms))
+            self._after(_over(ways, atom), history, ordered)
+            for atom, history in enumerate(self._following(place.history))
         ]
+
+    def _following(self, history: History) -> Sequence[History]:
+        """The histories after one more atom, for each atom."""
+        if history not in self._histories:
+            rows = (self.row(self._pasts[each], ordered=False) for each in history)
+            numbers = [[self._past(place) for place in row] for row in rows]
+            self._histories[history] = [*zip(*numbers, strict=True)]
+        return self._histories[history]
 
     def _reading(self, threads: Iterable[Thread]) -> Sequence[_Way]:
         """The atoms that threads read, the stacks after them, and the rows of their guards."""
@@ -240,71 +264,36 @@ class Machine:
             if isinstance(read := steps[frame.step], Read)
         ]
 
-    def _remembered(self, history: History, atom: int) -> History:
-        """The history after one more atom."""
-        left, found = self.languages.rows, ()
-        for known in history:
-            if isinstance(known, Place):
-                ways = _over(self._reading(known.threads), atom)
-                found += (self._after(ways, found, ordered=False),)
-            else:
-                found += ((left[known[0]][atom], left[known[1]][atom]),)
-        return found
-
     def _after(self, ways: tuple[Thread, ...], history: History, ordered: bool) -> Place:
         """The place of these ways, cached."""
         key = ways, history, ordered
         if key not in self._places:
-            put = self._settled if ordered else self._gathered
-            self._places[key] = put(ways, history)
+            self._places[key] = self._place(ways, history, ordered=ordered)
         return self._places[key]
 
-    def _gathered(self, ways: Iterable[Thread], history: History) -> Place:
-        """Follow threads up to a Read, without order; equal stacks join their guards."""
-        either, todo = self.languages.either, [*ways]
-        guards: dict[int, int] = {}
-        reading: list[int] = []
-        while todo:
-            stack, guard = todo.pop()
-            before = guards.get(stack, NONE)
-            guards[stack] = either(before, guard)
-            if guards[stack] == before:
-                continue
-            spend(_WAY)
-            frame = self._stacks[stack]
-            step = self._program.steps[frame.step] if stack != _DONE else None
-            if isinstance(step, Read):
-                reading += [stack] if before == NONE else []
-            elif step is not None:
-                todo += self._opened(step, frame, guards[stack], history)
-        threads = tuple((stack, guards[stack]) for stack in sorted(reading))
-        ends = ((0, guards[_DONE]),) if guards.get(_DONE, NONE) != NONE else ()
-        return Place(threads, history if threads else (), ends)
-
-    def _settled(self, ways: Iterable[Thread], history: History, *, solid: bool = False) -> Place:
-        """Follow threads up to a Read, in order of preference."""
-        languages, todo = self.languages, [*ways]
-        todo.reverse()
+    def _place(
+        self, ways: Sequence[Thread], history: History, *, ordered: bool, solid: bool = False
+    ) -> Place:
+        """Follow threads up to a Read, in order of preference, or joining those of equal stacks."""
+        languages, todo = self.languages, [*reversed(ways)]
         threads: list[Thread] = []
         ends: list[tuple[int, int]] = []
         seen: dict[int, int] = {}  # guard under which each stack has been tried
         failed = ALL  # language of texts for which no match ended here
         while todo:
             stack, guard = todo.pop()
-            if failed != ALL:
-                guard = languages.both(guard, failed)
             before = seen.get(stack, NONE)
-            if before != NONE:
+            if ordered:
+                guard = languages.both(guard, failed)
                 guard = languages.both(guard, languages.opposite(before))
-            if guard == NONE:
+            joined = languages.either(before, guard)
+            if joined == before:
                 continue
-            seen[stack] = languages.either(before, guard)
+            seen[stack] = joined
             spend(1)
-            if stack == _DONE and solid:
-                continue
             if stack == _DONE:
-                ends.append((len(threads), guard))
-                failed = languages.both(failed, languages.opposite(guard))
+                ends += [] if solid else [(len(threads), guard)]
+                failed = failed if solid else languages.both(failed, languages.opposite(guard))
                 continue
             frame = self._stacks[stack]
             step = self._program.steps[frame.step]
@@ -312,6 +301,9 @@ class Machine:
                 threads.append((stack, guard))
             else:
                 todo += self._opened(step, frame, guard, history)
+        if not ordered:
+            threads = [(stack, seen[stack]) for stack in sorted({stack for stack, _ in threads})]
+            ends = [(0, seen[_DONE])] if ends else []
         return Place(tuple(threads), history if threads else (), tuple(ends))
 
     def _opened(self, step: Silent, frame: Frame, guard: int, history: History) -> list[Thread]:
@@ -324,7 +316,7 @@ class Machine:
                 stacks = [self._entered(each, below) for each in reversed(options)]
             case Count():
                 stacks = self._rounds(step, frame)
-            case Ahead() | Guard():
+            case Ahead():
                 return [(below, self.languages.both(guard, self._wanted(step, history)))]
             case Behind():
                 return [(below, self.languages.both(guard, self._lookbehind(step, history)))]
@@ -343,10 +335,8 @@ class Machine:
             rest = self._number(Frame(frame.step, rest, done + 1))
         return self._entered(row.items[done], rest)
 
-    def _wanted(self, step: Ahead | Guard, history: History) -> int:
+    def _wanted(self, step: Ahead, history: History) -> int:
         """The language that a lookahead requires."""
-        if isinstance(step, Guard):
-            return self.languages.number(step.rest)
         begins = self._begins(step.item, history)
         return self.languages.opposite(begins) if step.negated else begins
 
@@ -364,15 +354,12 @@ class Machine:
 
     def _lookbehind(self, step: Behind, history: History) -> int:
         """The language of what follows that a lookbehind allows."""
-        known, languages = history[step.past], self.languages
-        if isinstance(known, Place):
-            found = NONE
-            for _, guard in known.ends:
-                found = languages.either(found, guard)
-            return languages.opposite(found) if step.negated else found
-        surely, perhaps = (languages.ends[each] for each in known)
-        if surely == perhaps:
-            return ALL if surely != step.negated else NONE
+        size = self._program.places
+        known = history[step.past * size : (step.past + 1) * size]
+        found = {next((guard for _, guard in self._pasts[n].ends), NONE) for n in known}
+        if len(found) == 1:
+            (held,) = found
+            return self.languages.opposite(held) if step.negated else held
         text, at = self._program.text, step.place
         raise UnsupportedError(
             "lookbehind beyond the beginning of a terminal is not supported here",
@@ -415,14 +402,8 @@ def _over(ways: Iterable[_Way], atom: int) -> tuple[Thread, ...]:
     return tuple((stack, row[atom]) for atoms, stack, row in ways if atoms >> atom & 1)
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Watch:
-    """Ways that must not match, and the guard of texts that are still possible."""
-
-    threads: tuple[Thread, ...]
-    history: History
-    guard: int
+Watch: TypeAlias = tuple[Place, int]
+"""Ways that must not match, in a place without ends, and the guard of texts still possible."""
 
 
 @final
@@ -434,43 +415,40 @@ class Watches:
         self._languages = self.machine.languages
         self._known: dict[Watch, int] = {}
         self._aheads: dict[tuple[int, History], int] = {}
-        self._asked = _asked(program)
+        asked = self.machine.asked
         for step in program.steps:  # those without lookbehind, innermost first
-            if isinstance(step, Ahead) and not self._asked[step.item]:
+            if isinstance(step, Ahead) and not asked[step.item]:
                 self._ahead(step.item, ())
 
     def _ahead(self, item: int, history: History) -> int:
         """The texts that begin with a match of the item of an Ahead."""
-        key = item, history[: self._asked[item]]
+        key = item, history[: self.machine.asked[item]]
         if key not in self._aheads:
             self._aheads[key] = self.begun(item, key[1])
         return self._aheads[key]
 
     def begun(self, step: int, history: History, *, solid: bool = False) -> int:
         """The texts that begin with a match of a step; with `solid`, a nonempty one."""
-        place = self.machine.unordered(step, history)
-        start = Place(place.threads, place.history, ()) if solid else place
-        (never,) = self.unmatched([self._on(start, ALL)])
+        place = self.machine.start(step, history, ordered=False, solid=solid)
+        (never,) = self.unmatched([self._on(place, ALL)])
         return self._languages.opposite(never)
 
     def unmatched(self, starts: Sequence[Watch]) -> Sequence[int]:
         """For each watch, the texts in its guard that have no match of its ways as a prefix."""
         self._known |= self._languages.found(
-            starts, self._watched, self._holds, self._known_language
+            starts, self._watched, lambda watch: self._languages.ends[watch[1]], self._language
         )
         return [self._known[each] for each in starts]
 
-    def _known_language(self, watch: Watch) -> int | None:
+    def _language(self, watch: Watch) -> int | None:
         """The known language of a watch; without threads, its guard."""
-        return self._known.get(watch) if watch.threads else watch.guard
-
-    def _holds(self, watch: Watch) -> bool:
-        return self._languages.ends[watch.guard]
+        place, guard = watch
+        return self._known.get(watch) if place.threads else guard
 
     def _watched(self, watch: Watch) -> Sequence[Watch]:
         """The watch after each atom."""
-        places = self.machine.row(Place(watch.threads, watch.history, ()), ordered=False)
-        guards = self._languages.rows[watch.guard]
+        places = self.machine.row(watch[0], ordered=False)
+        guards = self._languages.rows[watch[1]]
         known: dict[tuple[int, int], Watch] = {}  # many atoms lead to the same
         found: list[Watch] = []
         for place, guard in zip(places, guards, strict=True):
@@ -482,17 +460,17 @@ class Watches:
 
     def _on(self, place: Place, guard: int) -> Watch:
         """The watch at a place: matches that end there leave the guard."""
-        languages = self._languages
         for _, other in place.ends:
-            guard = languages.both(guard, languages.opposite(other))
-        return Watch((), (), NONE) if guard == NONE else Watch(place.threads, place.history, guard)
+            guard = self._languages.both(guard, self._languages.opposite(other))
+        threads, history = (place.threads, place.history) if guard != NONE else ((), ())
+        return Place(threads, history, ()), guard
 
 
 def _asked(program: Program) -> Sequence[int]:
-    """For each step, how many of the first pasts it depends on."""
+    """For each step, how many of the first places of the history it depends on."""
     found: list[int] = []
     for step in program.steps:  # parts come first
-        asked = step.past + 1 if isinstance(step, Behind) else 0
+        asked = (step.past + 1) * program.places if isinstance(step, Behind) else 0
         found.append(max((found[part] for part in _substeps(step)), default=asked))
     return found
 

@@ -1,23 +1,11 @@
 """A regular expression as the program of a backtracking matcher."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, TypeAlias, assert_never, final
 
 from guideway.errors import LimitError, UnsupportedError
-from guideway.language.expr import (
-    ANYTHING,
-    EMPTY,
-    EPSILON,
-    alt,
-    byte_set,
-    complement,
-    concat,
-    repeat,
-)
 from guideway.language.fuel import spend
-from guideway.language.nodes import Expr
-from guideway.language.regular import derivative
 from guideway.language.utf8 import SCALARS, CodePoints, points, union
 from guideway.regex.finite import written_out
 from guideway.regex.tree import (
@@ -34,7 +22,6 @@ from guideway.regex.tree import (
     Shorthand,
     Text,
     children,
-    folded,
     nodes_of,
 )
 from guideway.regex.tree import Sequence as Parts
@@ -88,40 +75,15 @@ class Ahead:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Guard:
-    """Match nothing, if all that follows is in this language."""
-
-    rest: Expr
-
-
-@final
-@dataclass(frozen=True, slots=True)
 class Behind:
-    """Match nothing, if the text before is in this past, or is not; `place` is for errors."""
+    """Match nothing, if the text before ends in a past of the program, or does not."""
 
     past: int
     negated: bool
-    place: int
+    place: int = field(compare=False)  # for errors
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Past:
-    """Languages of the text read before; `perhaps` allows unknown text before the start."""
-
-    surely: Expr
-    perhaps: Expr
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """Texts that end in a match of a step; the step may refer to earlier pasts."""
-
-    step: int
-
-
-Silent: TypeAlias = Row | Choice | Count | Ahead | Guard | Behind
+Silent: TypeAlias = Row | Choice | Count | Ahead | Behind
 Step: TypeAlias = Read | Silent
 
 
@@ -131,15 +93,22 @@ class Program:
     """The steps of a pattern.
 
     `atoms` are the characters of each atom, `start` the step of the whole pattern, `pasts` the
-    languages of lookbehinds, `sets` the character sets of the pattern by atoms.
+    steps that read any text and then that of a lookbehind, `sets` the character sets of the pattern
+    by atoms. `begun`: the text begins where the program starts, else any text may precede it.
     """
 
     text: str
     atoms: tuple[CodePoints, ...]
     steps: tuple[Step, ...]
     start: int
-    pasts: tuple[Past | Seen, ...]
+    pasts: tuple[int, ...]
     sets: Mapping[int, CodePoints]
+    begun: bool
+
+    @property
+    def places(self) -> int:
+        """The number of places in the history of each lookbehind."""
+        return 1 if self.begun else 2
 
     def characters(self, atoms: int) -> CodePoints:
         """The characters of a set of atoms."""
@@ -179,8 +148,9 @@ class _Compiler:
             self._body = written_out(pattern.body, self._refuse_reference, free=True)
         self._nodes = nodes_of(self._body)
         self._atoms, self._bits = _apart(_sets(self._nodes), pattern.text, marks)
-        self._steps: list[Step] = []
-        self._pasts: dict[Past | Seen, int] = {}
+        self._all = (1 << len(self._atoms)) - 1
+        self._steps: dict[Step, int] = {}
+        self._pasts: dict[int, int] = {}  # by step
 
     def body(self) -> int:
         """The step of the pattern."""
@@ -194,13 +164,12 @@ class _Compiler:
     def whole(self, search: bool) -> int:
         """The step of the pattern up to the end of the text, or after any text."""
         body = self.body()
-        items = [self._anything(), body] if search else [body, self._step(Guard(EPSILON))]
-        return self._row(items)
+        return self._row([self._anything(), body] if search else [body, self._at_end(self._all)])
 
     def program(self, start: int) -> Program:
         steps, pasts = tuple(self._steps), tuple(self._pasts)
         sets = {bits: each for each, bits in self._bits.items()}
-        return Program(self._pattern.text, self._atoms, steps, start, pasts, sets)
+        return Program(self._pattern.text, self._atoms, steps, start, pasts, sets, self._begun)
 
     def _node(self, node: Node, parts: list[int]) -> int:  # noqa: PLR0911  one arm for each node
         match node:
@@ -211,7 +180,8 @@ class _Compiler:
             case Look(item, ahead, negated, place):
                 if ahead:
                     return self._step(Ahead(parts[0], negated))
-                return self._lookbehind_step(self._past(item, parts[0]), negated, place)
+                self._check_past(item)
+                return self._behind(parts[0], negated, place)
             case Repeat(_, low, high, lazy):
                 return self._step(Count(parts[0], low, high, lazy))
             case Parts():
@@ -233,98 +203,68 @@ class _Compiler:
         return depth
 
     def _step(self, step: Step) -> int:
-        spend(1)
-        self._steps.append(step)
-        return len(self._steps) - 1
+        number = self._steps.setdefault(step, len(self._steps))
+        if number == len(self._steps) - 1:
+            spend(1)
+        return number
 
     def _row(self, items: Sequence[int]) -> int:
         return items[0] if len(items) == 1 else self._step(Row(tuple(items)))
 
+    def _behind(self, item: int, negated: bool, place: int) -> int:
+        past = self._row([self._anything(), item])
+        number = self._pasts.setdefault(past, len(self._pasts))
+        return self._step(Behind(number, negated, place))
+
+    def _anything(self) -> int:
+        """The step that reads any text."""
+        return self._step(Count(self._step(Read(self._all)), 0, None, lazy=True))
+
+    def _at_end(self, atoms: int) -> int:
+        """The step that requires that none of the atoms follows."""
+        return self._step(Ahead(self._step(Read(atoms)), negated=True))
+
     def _anchor(self, node: Anchor) -> int:
-        newline = byte_set(self._bits[_NEWLINE])
+        newline = self._bits[_NEWLINE]
         match node.kind:
-            case "text start":
-                return self._lookbehind_step(self._begins(Past(EMPTY, EPSILON)), False, node.place)
-            case "line start":
-                return self._lookbehind_step(self._begins(self._ended(newline)), False, node.place)
+            case "text start" | "line start":
+                atoms = self._all if node.kind == "text start" else self._all & ~newline
+                return self._behind(self._step(Read(atoms)), True, node.place)
             case "text end":
-                return self._step(Guard(EPSILON))
+                return self._at_end(self._all)
             case "line end":
-                return self._step(Guard(alt(EPSILON, concat(newline, ANYTHING))))
+                return self._at_end(self._all & ~newline)
             case "last line end":
-                return self._step(Guard(alt(EPSILON, newline)))
+                last = self._step(Count(self._step(Read(newline)), 0, 1, lazy=True))
+                return self._step(Ahead(self._row([last, self._at_end(self._all)]), negated=False))
             case _:
                 assert_never(node.kind)
 
     def _boundary(self, node: Boundary) -> int:
-        word = byte_set(self._bits[word_points(node.mode)])
-        past, before = self._ended(word), concat(word, ANYTHING)
-        after_word, after_other = (
+        word, any_atom = (
+            self._step(Read(n)) for n in (self._bits[word_points(node.mode)], self._all)
+        )
+        sides = [
             self._row(
                 [
-                    self._lookbehind_step(past, negated, node.place),
-                    self._step(Guard(before if negated != node.negated else complement(before))),
+                    self._behind(word, negated, node.place),
+                    self._step(Ahead(word, negated == node.negated)),
                 ]
             )
             for negated in (False, True)
-        )
-        found = self._step(Choice((after_word, after_other)))
+        ]
+        found = self._step(Choice(tuple(sides)))
         if not self._begun or not node.negated or node.mode.dialect == "ecma":
             return found
-        some = complement(EPSILON)  # \\B never matches in the empty text before Python 3.14
-        behind = self._lookbehind_step(Past(some, some), False, node.place)
-        return self._row([self._step(Choice((behind, self._step(Guard(some))))), found])
+        # \\B never matches in the empty text before Python 3.14
+        behind = self._behind(any_atom, False, node.place)
+        some = self._step(Choice((behind, self._step(Ahead(any_atom, negated=False)))))
+        return self._row([some, found])
 
-    def _lookbehind_step(self, past: Past | Seen, negated: bool, place: int) -> int:
-        if self._begun and isinstance(past, Past):
-            past = Past(past.surely, past.surely)
-        number = self._pasts.setdefault(past, len(self._pasts))
-        return self._step(Behind(number, negated, place))
-
-    def _begins(self, past: Past) -> Past:
-        """Add the beginning of the text, if that is known."""
-        return Past(alt(EPSILON, past.surely), past.perhaps) if self._begun else past
-
-    def _past(self, item: Node, step: int) -> Past | Seen:
-        if self._begun and any(isinstance(n, Look | Anchor | Boundary) for n in nodes_of(item)):
-            return Seen(self._row([self._anything(), step]))
-        return self._ended(self._language(item))
-
-    def _anything(self) -> int:
-        """The step that reads any text."""
-        any_atom = self._step(Read((1 << len(self._atoms)) - 1))
-        return self._step(Count(any_atom, 0, None, lazy=True))
-
-    def _ended(self, texts: Expr) -> Past:
-        """Past that ends in one of the texts, all of one length; `perhaps` adds their suffixes."""
-        endings = {texts: None}
-        todo = [texts]
-        for text in todo:  # grows while we go
-            for atom in range(len(self._atoms)):
-                after = derivative(text, atom)
-                if after not in endings:
-                    endings[after] = None
-                    todo.append(after)
-        ended = concat(ANYTHING, texts)
-        return Past(ended, alt(ended, *endings))
-
-    def _language(self, root: Node) -> Expr:
-        """The texts of a part without lookaround, over atoms."""
-        return folded(root, self._texts)
-
-    def _texts(self, node: Node, parts: list[Expr]) -> Expr:
-        match node:
-            case Text() | Class() | Shorthand() | Dot():
-                return concat(*(byte_set(self._bits[each]) for each in _sets([node])))
-            case Repeat(_, low, high):
-                return repeat(parts[0], low, high)
-            case Parts():
-                return concat(*parts)
-            case Alternation():
-                return alt(*parts)
-            case Group():
-                return parts[0]
-            case _:
+    def _check_past(self, item: Node) -> None:
+        """Refuse lookaround in the lookbehinds of terminals."""
+        for node in () if self._begun else nodes_of(item):
+            if isinstance(node, Look | Anchor | Boundary):
                 raise self._refused("lookaround in a lookbehind", "lookaround", node)
 
     def _refuse_reference(self, what: str, node: Node) -> UnsupportedError:
