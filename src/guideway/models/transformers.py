@@ -380,19 +380,12 @@ class TransformersModel:
         return output.logits[:, -1].float()
 
     @torch.inference_mode()
-    def rewind(self, memory: StaticMemory, count: int) -> None:
-        """Forget the last tokens of all rows."""
-        for layer in memory.past.layers:
-            layer.cumulative_length.sub_(count)
-        memory.lengths.sub_(count)
-
-    @torch.inference_mode()
-    def thaw(self, memory: StaticMemory, rows: Sequence[int], less: int) -> TransformersCache:
-        """A cache of these rows, without their last `less` tokens."""
-        index, columns = send([*rows], self.device), int(memory.past.get_seq_length()) - less
+    def thaw(self, memory: StaticMemory, rows: Sequence[int]) -> TransformersCache:
+        """A cache of these rows."""
+        index, columns = send([*rows], self.device), int(memory.past.get_seq_length())
         past = _mapped(memory.past, lambda tensor: tensor[:, :, :columns][index])
         attention = memory.attention[:, :columns][index] > 0
-        lengths = memory.lengths[index] - less
+        lengths = memory.lengths[index]
         padded = None if bool(attention.all()) else attention
         return TransformersCache(past, padded, lengths, (None,) * len(rows))
 

@@ -19,7 +19,6 @@ from torch import Tensor
 
 from guideway.errors import SourceError, UnsupportedError
 from guideway.generation.ensemble.alignment import Alignment, aligned
-from guideway.generation.ensemble.frames import Frames
 from guideway.generation.ensemble.leaf import Reading
 from guideway.generation.ensemble.pace import Pace
 from guideway.generation.ensemble.prefix_cache import SHARED, PrefixCache
@@ -294,8 +293,7 @@ class Ensemble:
         backbones: the models with their contexts.
         vocabulary: that of the main context.
         summed: leaves of GeDi pairs, which need the log-probability of the text so far.
-        frames: captured steps that no batch uses now (`generation.captured`); None if
-            capturing failed.
+        frames: captured forwards that no batch uses now (`generation.captured`).
     """
 
     def __init__(self, whole: Whole, prefixes: PrefixCache = SHARED) -> None:
@@ -323,7 +321,7 @@ class Ensemble:
         self.summed = tuple({leaf for pair in pairs for leaf in (pair.wanted, pair.unwanted)})
         self.reads_texts = bool(terms)
         self._pace = Pace()
-        self.frames: Frames | None = Frames(self.device)
+        self.frames: object = None
 
     @classmethod
     def of(cls, model: "LanguageModel[Any] | Ensemble") -> "Ensemble":
@@ -343,7 +341,7 @@ class Ensemble:
         made = copy.copy(self)
         fewer = (backbone.without(leaf) for backbone in self.backbones)
         made.backbones = tuple(backbone for backbone in fewer if backbone is not None)
-        made.frames = Frames(self.device)
+        made.frames = None
         return made
 
     def prefill(
