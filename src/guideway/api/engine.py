@@ -31,7 +31,7 @@ from guideway.api.running import RunOptions, read_result
 from guideway.api.speculate import speculation
 from guideway.errors import InvalidValueError, ModelError, SourceError, UnsupportedError
 from guideway.generation.ensemble.ensemble import Ensemble
-from guideway.generation.ensemble.pace import release_threads
+from guideway.generation.ensemble.threads import release_threads
 from guideway.generation.limits import checked
 from guideway.generation.marking import check_markable
 from guideway.generation.paged import PagedRows, readable

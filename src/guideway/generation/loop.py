@@ -20,7 +20,7 @@ from weakref import WeakKeyDictionary
 
 from guideway.generation.captured import captured, captures
 from guideway.generation.ensemble.ensemble import Ensemble
-from guideway.generation.ensemble.pace import release_threads
+from guideway.generation.ensemble.threads import release_threads
 from guideway.generation.limits import checked
 from guideway.generation.marking import check_markable
 from guideway.generation.row.request import (

@@ -20,9 +20,9 @@ from torch import Tensor
 from guideway.errors import SourceError, UnsupportedError
 from guideway.generation.ensemble.alignment import Alignment, aligned
 from guideway.generation.ensemble.leaf import Reading
-from guideway.generation.ensemble.pace import Pace
 from guideway.generation.ensemble.prefix_cache import SHARED, PrefixCache
 from guideway.generation.ensemble.prompt import PromptReader
+from guideway.generation.ensemble.threads import check_threads
 from guideway.logits.expr import (
     GediTerm,
     Guided,
@@ -320,7 +320,6 @@ class Ensemble:
         pairs = [term for term in terms if isinstance(term, GediTerm)]
         self.summed = tuple({leaf for pair in pairs for leaf in (pair.wanted, pair.unwanted)})
         self.reads_texts = bool(terms)
-        self._pace = Pace()
         self.frames: object = None
 
     @classmethod
@@ -373,13 +372,12 @@ class Ensemble:
     ) -> tuple[EnsembleCache, Logits]:
         """Cache after more tokens, and logits after each, [batch, new, vocabulary]."""
         main = None if states is None else self.main
-        began = self._pace.clock()
+        if self.device.type == "cpu":
+            check_threads()
         made = [
             each.extend(own, tokens, states if each is main else None)
             for each, own in zip(self.backbones, cache.caches, strict=True)
         ]
-        if self.device.type == "cpu":
-            self._pace.note(tokens.numel(), self._pace.clock() - began)
         logits = self._joined([part for _, part in made])
         sums = {leaf: each[:, -1] for leaf, each in self.sums(cache, logits, tokens).items()}
         last = {leaf: row[:, -1] for leaf, row in self._watched(logits).items()}
