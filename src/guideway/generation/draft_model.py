@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from guideway.generation.drafts import Walk
+from guideway.generation.drafts import NO_DRAFT, Draft, Walk
 from guideway.generation.ensemble.ensemble import Ensemble, EnsembleCache, Logits
 from guideway.generation.ensemble.prompt import PromptReader
 from guideway.generation.row.cursor import text_row
@@ -20,7 +20,6 @@ from guideway.generation.row.sequence import Sequence
 from guideway.generation.speculation import MODEL, seconds_of
 from guideway.generation.step import Batch, take
 from guideway.logits.mask import unpack, upload
-from guideway.models.pages import NO_DRAFT, Draft
 
 MEMORY: Final = 16  # drafts that the mean time remembers
 
