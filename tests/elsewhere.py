@@ -25,26 +25,26 @@ class Elsewhere:
     def extend(self, cache: Any, tokens: Tensor) -> tuple[Any, Tensor]:
         return self._brought(*self.inner.extend(cache, self._fetched(tokens)))
 
-    def prefill_varied(self, prompts: Any, adapters: Any, exits: Any) -> tuple[Any, Tensor]:
-        return self._brought(*self.inner.prefill_varied(prompts, adapters, exits))
+    def prefill_varied(
+        self, prompts: Any, adapters: Any, exits: Any, states: list[Tensor] | None = None
+    ) -> tuple[Any, Tensor]:
+        made = self.inner.prefill_varied(prompts, adapters, exits, states)
+        return self._brought(*made, states)
 
-    def extend_varied(self, cache: Any, tokens: Tensor, exits: Any) -> tuple[Any, Tensor]:
-        return self._brought(*self.inner.extend_varied(cache, self._fetched(tokens), exits))
-
-    def prefill_hidden(
-        self, prompts: Any, adapters: Any, exits: Any
-    ) -> tuple[Any, Tensor, list[Tensor]]:
-        cache, logits, states = self.inner.prefill_hidden(prompts, adapters, exits)
-        return cache, logits.to(self.device), [each.to(self.device) for each in states]
-
-    def extend_hidden(self, cache: Any, tokens: Tensor, exits: Any) -> tuple[Any, Tensor, Tensor]:
-        cache, logits, states = self.inner.extend_hidden(cache, self._fetched(tokens), exits)
-        return cache, logits.to(self.device), states.to(self.device)
+    def extend_varied(
+        self, cache: Any, tokens: Tensor, exits: Any, states: list[Tensor] | None = None
+    ) -> tuple[Any, Tensor]:
+        made = self.inner.extend_varied(cache, self._fetched(tokens), exits, states)
+        return self._brought(*made, states)
 
     def select(self, cache: Any, rows: Sequence[int]) -> Any:
         return self.inner.select(cache, rows)
 
-    def _brought(self, cache: Any, logits: Tensor) -> tuple[Any, Tensor]:
+    def _brought(
+        self, cache: Any, logits: Tensor, states: list[Tensor] | None = None
+    ) -> tuple[Any, Tensor]:
+        if states is not None:
+            states[:] = [each.to(self.device) for each in states]
         return cache, logits.to(self.device)
 
     def _fetched(self, tokens: Tensor) -> Tensor:

@@ -198,6 +198,8 @@ def test_heads_fit_the_model_in_either_precision_and_no_other_weights(tmp_path: 
 @pytest.mark.parametrize("kind", ["llama", "gpt2", "gemma3"])
 def test_the_output_embedding_is_that_of_the_logits(kind: str):
     own = model(kind)
-    _, logits, (states,) = own.prefill_hidden([[5, 6, 7]], [None], ())
+    shown = list[torch.Tensor]()
+    _, logits = own.prefill_varied([[5, 6, 7]], [None], (), shown)
+    (states,) = shown
     rows, biases = own.output_rows(torch.arange(own.vocabulary.width))
     assert int((rows @ states[-1] + biases).argmax()) == int(logits[0, 0].argmax())

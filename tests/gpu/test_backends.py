@@ -155,10 +155,11 @@ def test_exits_adapters_and_states_are_those_of_the_cpu(gpu: torch.device, kind:
     made = list[Any]()
     for each in (backend(kind, gpu), backend(kind, CPU)):
         adapter = Adapter.of("one", weights)
-        cache, heads, states = each.prefill_hidden(TOKENS, [adapter, None, adapter], [1, 2])
+        states, shown = list[torch.Tensor](), list[torch.Tensor]()
+        cache, heads = each.prefill_varied(TOKENS, [adapter, None, adapter], [1, 2], states)
         more = torch.tensor([[65], [66], [67]], device=each.device)
-        _, later, shown = each.extend_hidden(cache, more, [1, 2])
-        made.append([heads, later, shown, *states])
+        _, later = each.extend_varied(cache, more, [1, 2], shown)
+        made.append([heads, later, *shown, *states])
     for found, expected in zip(*made, strict=True):
         close(found, expected)
 

@@ -43,15 +43,16 @@ def near(given: torch.Tensor, wanted: torch.Tensor) -> None:
 @pytest.mark.parametrize("exits", [[], [1]])
 def test_states_are_those_of_each_row_alone_whatever_the_exits(kind: str, exits: list[int]):
     none = [None] * len(PROMPTS)
-    cached, heads, states = subject(kind).prefill_hidden(PROMPTS, none, exits)
+    states, later = list[torch.Tensor](), list[torch.Tensor]()
+    cached, heads = subject(kind).prefill_varied(PROMPTS, none, exits, states)
     for prompt, each in zip(PROMPTS, states, strict=True):
         near(each, alone(kind, prompt))
     _, before = subject(kind).prefill_varied(PROMPTS, none, exits)
     assert torch.equal(heads, before)
     rows, new = [2, 0, 0], [[3, 4], [17, 18], [3, 3]]
     chosen = subject(kind).select(cached, rows)
-    _, heads, states = subject(kind).extend_hidden(chosen, torch.tensor(new), exits)
-    for row, more, each in zip(rows, new, states, strict=True):
+    _, heads = subject(kind).extend_varied(chosen, torch.tensor(new), exits, later)
+    for row, more, each in zip(rows, new, later, strict=True):
         near(each, alone(kind, PROMPTS[row] + more)[-2:])
     chosen = subject(kind).select(cached, rows)
     assert torch.equal(heads, subject(kind).extend_varied(chosen, torch.tensor(new), exits)[1])
@@ -72,7 +73,8 @@ def test_a_row_with_an_adapter_has_the_states_of_a_model_into_which_it_is_merged
     with torch.no_grad():
         pair = adapter.pairs[name]
         merged.get_submodule(name).weight.add_(pair.scale * (pair.up @ pair.down))
-    _, _, states = subject("llama").prefill_hidden(PROMPTS, [None, None, adapter], [1])
+    states = list[torch.Tensor]()
+    subject("llama").prefill_varied(PROMPTS, [None, None, adapter], [1], states)
     near(states[0], alone("llama", PROMPTS[0]))
     tokens = torch.tensor([PROMPTS[2]])
     near(states[2], merged.get_decoder()(tokens).last_hidden_state[0].detach())
@@ -81,7 +83,7 @@ def test_a_row_with_an_adapter_has_the_states_of_a_model_into_which_it_is_merged
 
 def test_a_fake_without_states_and_a_decoder_of_another_kind_are_refused_by_name():
     with pytest.raises(gw.UnsupportedError, match="the fake has no hidden states"):
-        FakeModel.random(LETTERS).prefill_hidden([[1]], [None], [])
+        FakeModel.random(LETTERS).prefill_varied([[1]], [None], [], [])
     flat = torch.nn.Flatten()
     with (
         pytest.raises(gw.UnsupportedError, match="states of SimpleNamespace are not supported"),

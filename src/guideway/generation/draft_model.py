@@ -9,8 +9,6 @@ from collections.abc import Sequence as Listed
 from typing import Any, Final, cast, final
 
 import torch
-from jaxtyping import Float
-from torch import Tensor
 
 from guideway.generation.drafts import NO_DRAFT, Draft, Walk
 from guideway.generation.ensemble.ensemble import Ensemble, EnsembleCache, Logits
@@ -77,39 +75,54 @@ class _Reader:
             self._cache = self.ensemble.crop(self.cache, counts)
 
 
-@final
-class _Time:
-    """The mean time of a drafted token."""
+class _ModelDrafter:
+    """What drafts of models share: a reader, and the mean time of a drafted token.
 
-    def __init__(self) -> None:
-        self.seconds, self._count = 1e-3, 0
-
-    def note(self, seconds: float, tokens: int) -> None:
-        self._count = min(self._count + 1, MEMORY)
-        self.seconds += (seconds / max(tokens, 1) - self.seconds) / self._count
-
-
-@final
-class DraftModel:
-    """Drafts of a model with the same tokens, drawn as the target draws."""
+    Attributes:
+        seconds: the time of a drafted token.
+    """
 
     def __init__(self, ensemble: Ensemble) -> None:
-        """A drafter; the ensemble has one context, which reads the prompts of the target."""
-        self._reader, self._time = _Reader(ensemble), _Time()
-
-    @property
-    def seconds(self) -> float:
-        """The time of a drafted token."""
-        return self._time.seconds
+        self._reader = _Reader(ensemble)
+        self.seconds, self._count = 1e-3, 0
 
     def draft(self, rows: Listed[Sequence], most: int) -> list[Draft]:
         """At most `most` tokens for each row."""
-        ensemble = self._reader.ensemble
-        began = seconds_of(ensemble.device)
-        texts = {row.number: [*row.request.prompt, *row.tokens] for row in rows}
-        if not self._reader.has_room(texts, most):
+        began = seconds_of(self._reader.ensemble.device)
+        texts = {row.number: self._text(row) for row in rows}
+        if not all(texts.values()) or not self._reader.has_room(texts, most):
             return [NO_DRAFT] * len(rows)
-        logits = self._reader.read(texts)
+        drafted = self._drafted(rows, self._reader.read(texts), most)
+        seconds = seconds_of(self._reader.ensemble.device) - began
+        self._count = min(self._count + 1, MEMORY)
+        mean = seconds / max(1, *map(len, drafted))
+        self.seconds += (mean - self.seconds) / self._count
+        return [Draft(tuple(tokens), (MODEL,) * len(tokens)) for tokens in drafted]
+
+    def learn(self, text: Listed[int]) -> None:
+        """Nothing: the model is as it is."""
+
+    def _text(self, row: Sequence) -> list[int]:
+        """The prompt and the text, in the tokens of the draft."""
+        raise NotImplementedError
+
+    def _drafted(self, rows: Listed[Sequence], logits: Logits, most: int) -> list[list[int]]:
+        """Tokens of the target for each row, from the logits after its text."""
+        raise NotImplementedError
+
+
+@final
+class DraftModel(_ModelDrafter):
+    """Drafts of a model with the same tokens, drawn as the target draws.
+
+    The ensemble has one context, which reads the prompts of the target.
+    """
+
+    def _text(self, row: Sequence) -> list[int]:
+        return [*row.request.prompt, *row.tokens]
+
+    def _drafted(self, rows: Listed[Sequence], logits: Logits, most: int) -> list[list[int]]:
+        ensemble = self._reader.ensemble
         batch = Batch.of([row.fork() for row in rows], ensemble.device)
         going = [n for n, row in enumerate(rows) if row.most - len(row.tokens) > 1]
         drafted = [list[int]() for _ in rows]
@@ -122,77 +135,52 @@ class DraftModel:
                 break
             last = [[row.tokens[-1]] if row.tokens else [0] for row in batch.rows]
             logits = {leaf: row[:, 0] for leaf, row in self._reader.extend(last).items()}
-        self._time.note(seconds_of(ensemble.device) - began, max(map(len, drafted)))
-        return [Draft(tuple(tokens), (MODEL,) * len(tokens)) for tokens in drafted]
-
-    def learn(self, text: Listed[int]) -> None:
-        """Nothing: the model is as it is."""
+        return drafted
 
 
 @final
-class TextDraft:
+class TextDraft(_ModelDrafter):
     """Drafts of a model with other tokens: its most probable text, in the target's tokens."""
 
     def __init__(self, ensemble: Ensemble, own: PromptReader, target: PromptReader) -> None:
         """A drafter that reads with `own` what `target` wrote, and the other way round."""
-        self._reader, self._time = _Reader(ensemble), _Time()
+        super().__init__(ensemble)
         self._own, self._target = own, target
 
-    @property
-    def seconds(self) -> float:
-        """The time of a drafted token."""
-        return self._time.seconds
-
-    def draft(self, rows: Listed[Sequence], most: int) -> list[Draft]:
-        """At most `most` tokens for each row."""
-        ensemble = self._reader.ensemble
-        began = seconds_of(ensemble.device)
-        texts = {row.number: self._text(row) for row in rows}
-        if not all(texts.values()) or not self._reader.has_room(texts, most):
-            return [NO_DRAFT] * len(rows)
-        logits = self._best(self._reader.read(texts))
-        drafted = [list[int]() for _ in rows]
-        for count in range(1, most + 1):
-            best = cast("list[int]", logits.argmax(1).tolist())  # pyright: ignore[reportUnknownMemberType]
-            for own, token in zip(drafted, best, strict=True):
-                own.append(token)
-            if count < most:
-                read = self._reader.extend([[token] for token in best])
-                logits = self._best({leaf: row[:, 0] for leaf, row in read.items()})
-        tokens = ensemble.vocabulary.tokens
-        found = [
-            self._draft(row, b"".join(tokens[t] or b"" for t in own), most)
-            for row, own in zip(rows, drafted, strict=True)
-        ]
-        self._time.note(
-            seconds_of(ensemble.device) - began, max(len(each.tokens) for each in found)
-        )
-        return found
-
-    def learn(self, text: Listed[int]) -> None:
-        """Nothing: the model is as it is."""
-
     def _text(self, row: Sequence) -> list[int]:
-        """The prompt and the text in the draft's tokens; special tokens are left out."""
+        """Special tokens are left out."""
         known = row.vocabulary.tokens
         read = [*row.request.prompt, *row.tokens]
         return [*self._own.spelled(b"".join(known[token] or b"" for token in read))]
 
-    def _best(self, logits: Logits) -> Float[Tensor, "batch vocabulary"]:
-        """Logits of tokens that spell something."""
+    def _drafted(self, rows: Listed[Sequence], logits: Logits, most: int) -> list[list[int]]:
+        pieces = self._reader.ensemble.vocabulary.tokens
+        texts = [b""] * len(rows)
+        for count in range(1, most + 1):
+            best = self._best(logits)
+            texts = [text + (pieces[t] or b"") for text, t in zip(texts, best, strict=True)]
+            if count < most:
+                read = self._reader.extend([[token] for token in best])
+                logits = {leaf: row[:, 0] for leaf, row in read.items()}
+        return [self._walked(row, text, most) for row, text in zip(rows, texts, strict=True)]
+
+    def _best(self, logits: Logits) -> list[int]:
+        """The most probable token of each row that spells something."""
         ensemble = self._reader.ensemble
         width = ensemble.vocabulary.width
         text = unpack(upload([text_row(ensemble.vocabulary)], width, ensemble.device), width)
         (row,) = logits.values()
-        return row.masked_fill(~text, -torch.inf)
+        best = row.masked_fill(~text, -torch.inf).argmax(1)
+        return cast("list[int]", best.tolist())  # pyright: ignore[reportUnknownMemberType]
 
-    def _draft(self, row: Sequence, data: bytes, most: int) -> Draft:
+    def _walked(self, row: Sequence, data: bytes, most: int) -> list[int]:
+        """The tokens of the target for a text, as far as they are allowed."""
         walk, tokens = Walk(row.position, row.vocabulary), list[int]()
         for token in self._target.spelled(data)[: min(most, row.most - len(row.tokens) - 1)]:
             if not walk.take(token):
                 break
             tokens.append(token)
-        return Draft(tuple(tokens), (MODEL,) * len(tokens))
+        return tokens
 
 
 def _common(left: list[int], right: list[int]) -> int:

@@ -58,10 +58,13 @@ class Heads:
         tokens = torch.tensor(known, device=model.device)
         states, wanted = list[Tensor](), list[Tensor]()
         for text, begin in texts:
-            _, _, (read,) = model.prefill_hidden([text], [adapter], ())
+            read = list[Tensor]()
+            model.prefill_varied([text], [adapter], (), read)
             ids = torch.tensor([*text[begin + 1 :]], device=model.device)
             places = torch.searchsorted(tokens, ids)
-            states.append(read[begin - 1 :][: len(ids)].to(model.device))  # nothing follows others
+            states.append(
+                read[0][begin - 1 :][: len(ids)].to(model.device)
+            )  # nothing follows others
             places = torch.cat([places, places.new_full((count - 1,), NONE)])
             wanted.append(places.unfold(0, count, 1) if len(ids) else places.new_zeros(0, count))
         with torch.inference_mode(False), torch.enable_grad():

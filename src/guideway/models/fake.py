@@ -17,6 +17,7 @@ from torch import Tensor
 
 from guideway.errors import ModelError, UnsupportedError
 from guideway.models.adapter import Adapter
+from guideway.models.protocol import States
 from guideway.vocabulary.vocabulary import Vocabulary
 
 Prefix: TypeAlias = tuple[int, ...]
@@ -182,39 +183,27 @@ class FakeModel(PrefixModel):
         prompts: Sequence[Sequence[int]],
         adapters: Sequence[Adapter | None],
         exits: Sequence[int],
+        states: States | None = None,
     ) -> tuple[tuple[Row, ...], Float[Tensor, "heads batch vocabulary"]]:
         models = [None if each is None else self._with(each) for each in adapters]
         rows = zip(prompts, models, strict=True)
-        return self._begun([Row(tuple(prompt), model) for prompt, model in rows], exits)
+        cache, heads = self._begun([Row(tuple(prompt), model) for prompt, model in rows], exits)
+        if states is not None:
+            states += [self._hidden(row, 0) for row in cache]
+        return cache, heads
 
     def extend_varied(
-        self, cache: tuple[Row, ...], tokens: Int[Tensor, "batch new"], exits: Sequence[int]
-    ) -> tuple[tuple[Row, ...], Float[Tensor, "heads batch new vocabulary"]]:
-        return self._extended(cache, tokens, exits)
-
-    def prefill_hidden(
         self,
-        prompts: Sequence[Sequence[int]],
-        adapters: Sequence[Adapter | None],
+        cache: tuple[Row, ...],
+        tokens: Int[Tensor, "batch new"],
         exits: Sequence[int],
-    ) -> tuple[
-        tuple[Row, ...],
-        Float[Tensor, "heads batch vocabulary"],
-        list[Float[Tensor, "_ hidden"]],
-    ]:
-        cache, heads = self.prefill_varied(prompts, adapters, exits)
-        return cache, heads, [self._hidden(row, 0) for row in cache]
-
-    def extend_hidden(
-        self, cache: tuple[Row, ...], tokens: Int[Tensor, "batch new"], exits: Sequence[int]
-    ) -> tuple[
-        tuple[Row, ...],
-        Float[Tensor, "heads batch new vocabulary"],
-        Float[Tensor, "batch new hidden"],
-    ]:
-        longer, heads = self.extend_varied(cache, tokens, exits)
-        pairs = zip(cache, longer, strict=True)
-        return longer, heads, torch.stack([self._hidden(r, len(b.prefix)) for b, r in pairs])
+        states: States | None = None,
+    ) -> tuple[tuple[Row, ...], Float[Tensor, "heads batch new vocabulary"]]:
+        longer, heads = self._extended(cache, tokens, exits)
+        if states is not None:
+            pairs = zip(cache, longer, strict=True)
+            states += [self._hidden(row, len(before.prefix)) for before, row in pairs]
+        return longer, heads
 
     def output_rows(
         self, tokens: Int[Tensor, "tokens"]
@@ -232,19 +221,17 @@ class FakeModel(PrefixModel):
                 )
         return torch.stack([self._row(prefix, count) for count in (self.layers, *exits)])
 
-    def hidden(self, prefix: Prefix, begin: int) -> Float[Tensor, "tokens hidden"]:
-        """Hidden states after each token of `prefix` from index `begin` on."""
-        if self._states is None:
+    def _hidden(self, row: Row, begin: int) -> Float[Tensor, "tokens hidden"]:
+        """Hidden states after each token of a row from index `begin` on."""
+        function = cast("FakeModel", row.model or self)._states
+        if function is None:
             raise UnsupportedError(
                 "the fake has no hidden states: give it a function of them, FakeModel(…, states=…)",
                 feature="hidden states",
             )
-        ends = range(begin + 1, len(prefix) + 1)
-        given = [torch.as_tensor(self._states(prefix[:end])) for end in ends]
+        ends = range(begin + 1, len(row.prefix) + 1)
+        given = [torch.as_tensor(function(row.prefix[:end])) for end in ends]
         return torch.stack(given).float()
-
-    def _hidden(self, row: Row, begin: int) -> Float[Tensor, "tokens hidden"]:
-        return cast("FakeModel", row.model or self).hidden(row.prefix, begin)
 
     def _with(self, adapter: Adapter) -> "FakeModel":
         if adapter.name not in self._adapted:

@@ -26,7 +26,7 @@ A `VariedModel` has low-rank adapters and early exits (logits after block k):
 - The cache keeps each row's adapter, through `extend`, `extend_varied` and `select`.
 - Later calls without adapters and exits are bit for bit as before.
 
-A `HiddenModel` also returns last hidden states, the input of the head:
+A `HiddenModel` also shows last hidden states, the input of the head:
 
 - There is one for each token of the prompt or of the new tokens, none for padding; it depends on
   the row's tokens so far and its adapter alone.
@@ -35,7 +35,7 @@ A `HiddenModel` also returns last hidden states, the input of the head:
 """
 
 from collections.abc import Hashable, Sequence
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int
@@ -46,6 +46,8 @@ from guideway.vocabulary.vocabulary import Vocabulary
 
 Cache = TypeVar("Cache")
 Memory = TypeVar("Memory")
+States: TypeAlias = list[Tensor]
+"""For each row the last hidden states after the tokens that it has just read, [tokens, hidden]."""
 
 
 @runtime_checkable  # the tests check annotations
@@ -164,12 +166,20 @@ class VariedModel(LanguageModel[Cache], Protocol[Cache]):
         prompts: Sequence[Sequence[int]],
         adapters: Sequence[Adapter | None],
         exits: Sequence[int],
+        states: States | None = None,
     ) -> tuple[Cache, Float[Tensor, "heads batch vocabulary"]]:
-        """`prefill`, each row with its adapter; heads are the model and the exits."""
+        """`prefill`, each row with its adapter; heads are the model and the exits.
+
+        A `HiddenModel` appends the states after the tokens of each row to `states`.
+        """
         ...
 
     def extend_varied(
-        self, cache: Cache, tokens: Int[Tensor, "batch new"], exits: Sequence[int]
+        self,
+        cache: Cache,
+        tokens: Int[Tensor, "batch new"],
+        exits: Sequence[int],
+        states: States | None = None,
     ) -> tuple[Cache, Float[Tensor, "heads batch new vocabulary"]]:
         """`extend` with the adapters that the cache keeps; heads are the model and the exits."""
         ...
@@ -178,23 +188,6 @@ class VariedModel(LanguageModel[Cache], Protocol[Cache]):
 @runtime_checkable
 class HiddenModel(VariedModel[Cache], Protocol[Cache]):
     """A model that also shows its last hidden states, in float32."""
-
-    def prefill_hidden(
-        self,
-        prompts: Sequence[Sequence[int]],
-        adapters: Sequence[Adapter | None],
-        exits: Sequence[int],
-    ) -> tuple[Cache, Float[Tensor, "heads batch vocabulary"], list[Float[Tensor, "_ hidden"]]]:
-        """`prefill_varied`, with the hidden states after each token of the prompts."""
-        ...
-
-    def extend_hidden(
-        self, cache: Cache, tokens: Int[Tensor, "batch new"], exits: Sequence[int]
-    ) -> tuple[
-        Cache, Float[Tensor, "heads batch new vocabulary"], Float[Tensor, "batch new hidden"]
-    ]:
-        """`extend_varied`, with the hidden states after the new tokens."""
-        ...
 
     def output_rows(
         self, tokens: Int[Tensor, "tokens"]

@@ -29,6 +29,7 @@ from guideway.logits.mask import send
 from guideway.models.adapter import Adapter
 from guideway.models.grouped_attention import grouped_attention, shares_keys
 from guideway.models.growing import GrowingLayer
+from guideway.models.protocol import States
 from guideway.models.variants import (
     Prepared,
     blocks_of,
@@ -164,28 +165,13 @@ class TransformersModel:
         cache, heads = self.prefill_varied(prompts, (None,) * len(prompts), ())
         return cache, heads[0]
 
-    def prefill_hidden(
-        self,
-        prompts: Sequence[Sequence[int]],
-        adapters: Sequence[Adapter | None],
-        exits: Sequence[int],
-    ) -> tuple[
-        TransformersCache,
-        Float[Tensor, "heads batch vocabulary"],
-        list[Float[Tensor, "_ hidden"]],
-    ]:
-        """`prefill_varied`, with the hidden states after each token of the prompts."""
-        with shown(self.module) as states:
-            cache, heads = self.prefill_varied(prompts, adapters, exits)
-        rows = zip(states[-1], prompts, strict=False)  # rows of the exits follow
-        return cache, heads, [row[len(row) - len(prompt) :] for row, prompt in rows]
-
     @torch.inference_mode()
     def prefill_varied(
         self,
         prompts: Sequence[Sequence[int]],
         adapters: Sequence[Adapter | None],
         exits: Sequence[int],
+        states: States | None = None,
     ) -> tuple[TransformersCache, Float[Tensor, "heads batch vocabulary"]]:
         """Cache of the prompts, and logits of the model and of the exits after each."""
         counts = [len(prompt) for prompt in prompts]
@@ -202,7 +188,10 @@ class TransformersModel:
         tokens = torch.tensor(padded, device=self.device)
         starts = lengths - longest  # negative: the first token, not the first column, is at 0
         last = [longest - 1] * len(counts)
-        past, heads = self._forward(tokens, cache, starts, exits, last=last)
+        past, heads = self._forward(tokens, cache, starts, exits, last, states)
+        if states is not None:
+            rows = zip(states, prompts, strict=True)
+            states[:] = [row[len(row) - len(prompt) :] for row, prompt in rows]
         if self.crops:
             past = _mapped(past, lambda tensor: tensor)
         return replace(cache, past=past, lengths=lengths), heads
@@ -214,18 +203,6 @@ class TransformersModel:
         """The cache after more tokens, and the logits after each of them."""
         longer, heads = self.extend_varied(cache, tokens, ())
         return longer, heads[0]
-
-    def extend_hidden(
-        self, cache: TransformersCache, tokens: Int[Tensor, "batch new"], exits: Sequence[int]
-    ) -> tuple[
-        TransformersCache,
-        Float[Tensor, "heads batch new vocabulary"],
-        Float[Tensor, "batch new hidden"],
-    ]:
-        """`extend_varied`, with the hidden states after the new tokens."""
-        with shown(self.module) as states:
-            longer, heads = self.extend_varied(cache, tokens, exits)
-        return longer, heads, states[-1][: len(tokens)]
 
     def output_rows(
         self, tokens: Int[Tensor, "tokens"]
@@ -242,14 +219,18 @@ class TransformersModel:
 
     @torch.inference_mode()
     def extend_varied(
-        self, cache: TransformersCache, tokens: Int[Tensor, "batch new"], exits: Sequence[int]
+        self,
+        cache: TransformersCache,
+        tokens: Int[Tensor, "batch new"],
+        exits: Sequence[int],
+        states: States | None = None,
     ) -> tuple[TransformersCache, Float[Tensor, "heads batch new vocabulary"]]:
         """Cache after more tokens, and logits of the model and of the exits after each."""
         attention = cache.attention
         if attention is not None:
             attention = torch.cat([attention, torch.ones_like(tokens, dtype=torch.bool)], 1)
         longer = replace(cache, attention=attention, lengths=cache.lengths + tokens.shape[1])
-        past, heads = self._forward(tokens, longer, cache.lengths, exits)
+        past, heads = self._forward(tokens, longer, cache.lengths, exits, states=states)
         return replace(longer, past=past), heads
 
     @torch.inference_mode()
@@ -408,10 +389,12 @@ class TransformersModel:
         starts: Int[Tensor, "batch"],
         exits: Sequence[int],
         last: Sequence[int] | None = None,
+        states: States | None = None,
     ) -> tuple[Any, Float[Tensor, "heads batch *some vocabulary"]]:
         """One forward; `starts` is the position of each row's first column.
 
-        The logits are those of all columns, or of one column of each row, `last`.
+        The logits are those of all columns, or of one column of each row, `last`. `states` gets the
+        hidden states of all columns.
         """
         arguments: dict[str, Any] = {"attention_mask": None, self._past: cache.past}
         if cache.attention is not None:
@@ -428,7 +411,10 @@ class TransformersModel:
             if self._shares_keys and tokens.device.type == "cpu":
                 changes.enter_context(grouped_attention(self.module))
             changes.enter_context(self._varied(cache.adapters, exits))
+            seen = [] if states is None else changes.enter_context(shown(self.module))
             output = self.module(tokens, use_cache=True, **arguments)
+        if states is not None:
+            states += seen[-1][: len(tokens)]  # rows of the exits follow
         logits = output.logits.float().unflatten(0, (1 + len(exits), len(tokens)))
         if kept is not None:
             logits = logits[:, range(len(tokens)), kept]

@@ -504,7 +504,13 @@ class Sampling:
             >>> Sampling(num_beams=4).search, Sampling(temperature=0.7, best_of=4).search
             ('beams', None)
         """
-        return search_of(self)
+        if self.exactness != "local":
+            return cast("Search", self.exactness)
+        if self.stochastic_beams:
+            return "stochastic"
+        if self.num_beams > 1:
+            return "beams"
+        return None if self.penalty_alpha is None else "contrastive"
 
     @property
     def stops(self) -> tuple[str, ...]:
@@ -557,20 +563,9 @@ ASKED: Final = {
 NOT_CONTRASTIVE: Final = "is no part of contrastive search, which takes the best of the top_k"
 
 
-def search_of(sampling: Sampling) -> Search:
-    """Name of the search for these settings, or None."""
-    if sampling.exactness != "local":
-        return cast("Search", sampling.exactness)
-    if sampling.stochastic_beams:
-        return "stochastic"
-    if sampling.num_beams > 1:
-        return "beams"
-    return None if sampling.penalty_alpha is None else "contrastive"
-
-
 def check_search(sampling: Sampling) -> None:
     """Refuse settings that conflict, or belong to another search."""
-    search = search_of(sampling)
+    search = sampling.search
     _check_one(sampling, search)
     for name, searches in OF_SEARCHES.items():
         value = getattr(sampling, name)

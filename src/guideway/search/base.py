@@ -67,6 +67,17 @@ class Scores:
         return child
 
 
+class OneRound:
+    """A search whose rows go to their ends once."""
+
+    _begun = False
+
+    def begin(self) -> bool:
+        """Return True the first time."""
+        begun, self._begun = self._begun, True
+        return not begun
+
+
 def share_losses(rows: Listed[Sequence]) -> None:
     """Give all rows the greatest loss of one of them to the budget.
 

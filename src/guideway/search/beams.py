@@ -44,7 +44,7 @@ from guideway.generation.row.request import Completion
 from guideway.generation.row.sequence import Sequence
 from guideway.sampling.noise import branch, gumbel, stream
 from guideway.sampling.settings import Sampling
-from guideway.search.base import Kind, Scores, share_losses
+from guideway.search.base import Kind, OneRound, Scores, share_losses
 
 
 @final
@@ -275,23 +275,18 @@ def _shorten(beams: list[Beam]) -> None:
 
 
 @final
-class Beams:
+class Beams(OneRound):
     """The beams of one prompt."""
 
     def __init__(self, root: Sequence) -> None:
         request = root.request
         sampling = request.sampling
         self.kind: Kind = "beam"
-        self._begun = False
         self._root = root
         rules = Rules.of(sampling, len(root.vocabulary.eos_ids))
         first = Beam(root, 0.0, 0.0, stream(sampling.seed or 0, request.sample))
         self._groups = [BeamGroup(rules, (first,))] * sampling.num_beam_groups
         self.rows: Listed[Sequence] = [root] * sampling.num_beam_groups
-
-    def begin(self) -> bool:
-        begun, self._begun = self._begun, True
-        return not begun
 
     def step(self, scores: Scores) -> Listed[int] | None:
         groups, parents, taken = list[BeamGroup](), list[int](), list[int]()

@@ -27,13 +27,13 @@ from guideway.errors import DeadEndError
 from guideway.generation.row.request import Completion
 from guideway.generation.row.sequence import Sequence
 from guideway.logits.filters import largest
-from guideway.search.base import Kind, Scores, numbers
+from guideway.search.base import Kind, OneRound, Scores, numbers
 
 CANDIDATES: Final = 4
 
 
 @final
-class Contrastive:
+class Contrastive(OneRound):
     """The contrastive search of one prompt."""
 
     def __init__(self, root: Sequence) -> None:
@@ -41,7 +41,6 @@ class Contrastive:
         self.kind: Kind = "local"
         self.rows: list[Sequence] = [root]
         self.read: list[int] = []  # the token that each row is read on with: a last one, or an end
-        self._begun = False
         self._alpha = float(sampling.penalty_alpha or 0)
         self._count: int = sampling.top_k or CANDIDATES
         self._text = root
@@ -49,10 +48,6 @@ class Contrastive:
         self._free = dict[int, float]()  # those without the budget, and their chances
         self._worth = 0.0  # of all that was chosen
         self._seen: Tensor | None = None  # directions of the states of the tokens before them
-
-    def begin(self) -> bool:
-        begun, self._begun = self._begun, True
-        return not begun
 
     @torch.inference_mode()
     def look(self, states: Listed[Float[Tensor, "_ hidden"]]) -> int:

@@ -15,6 +15,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from guideway.generation.row.sequence import Sequence
+from guideway.logits.rows import log_mass
 from guideway.sampling.noise import categorical, keys, stream
 from guideway.search.base import Scores
 
@@ -108,7 +109,7 @@ def draw(
     columns = (
         tokens,
         scores.logs.gather(1, place)[:, 0],
-        _log_mass(offered),
+        log_mass(offered.double()),
         scores.own.gather(1, place)[:, 0],
         scores.kept,
         (scores.logs > -torch.inf).sum(1),
@@ -120,15 +121,3 @@ def draw(
         Draw(int(token), log, total, own, kept, int(width), int(other))
         for token, log, total, own, kept, width, other in found
     ]
-
-
-def _log_mass(logs: Float[Tensor, "rows vocabulary"]) -> Float[Tensor, "rows"]:
-    """Logarithm of each row's mass, summed in float64.
-
-    softmax takes a tenth of the time of exp with −∞ in the input: 0.2 ms instead of 2 for 8 rows of
-    49,152 tokens, half of them allowed.
-    """
-    top = logs.amax(1).double()
-    shares = logs.softmax(1).nan_to_num_(0.0)  # NaN where nothing is left
-    over = shares.sum(1, dtype=torch.float64) / shares.amax(1).double()
-    return (top + over.log()).where(top > -math.inf, top)

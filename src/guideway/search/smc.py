@@ -33,7 +33,7 @@ from guideway.generation.row.request import Completion, Particle, Population
 from guideway.generation.row.sequence import Sequence
 from guideway.sampling.judges import SHOWN, number_from
 from guideway.sampling.noise import uniform
-from guideway.search.base import Kind, Scores, blamed
+from guideway.search.base import Kind, OneRound, Scores, blamed
 from guideway.search.draws import (
     Draw,
     draw,
@@ -72,7 +72,7 @@ class WeightedRow:
 
 
 @final
-class Smc:
+class Smc(OneRound):
     """The particles of one prompt; `rows` has the texts that go on."""
 
     def __init__(self, root: Sequence) -> None:
@@ -86,16 +86,11 @@ class Smc:
         self._slots = [WeightedRow(root.fork()) for _ in range(count)]
         self._streams = [stream_of(root, number) for number in range(count)]
         self._evidence = 0.0  # of the resamplings so far
-        self._begun = False
         self.rows: Listed[Sequence] = [slot.row for slot in self._slots]
         if root.finish_reason is not None:  # there is one text, and a critic may judge it still
             for slot in self._slots:
                 self._judge(slot)
             self._resampled(0)
-
-    def begin(self) -> bool:
-        begun, self._begun = self._begun, True
-        return not begun
 
     def step(self, scores: Scores) -> Listed[int] | None:
         """A token for each particle that goes on, and new particles where weights are uneven."""

@@ -37,7 +37,7 @@ from guideway.errors import DeadEndError
 from guideway.generation.row.request import Completion
 from guideway.generation.row.sequence import Sequence
 from guideway.sampling.noise import branch, gumbel, stream
-from guideway.search.base import Kind, Scores, share_losses
+from guideway.search.base import Kind, OneRound, Scores, share_losses
 from guideway.search.beams import Pick
 
 CERTAIN: Final = 5.0  # beyond it exp(−exp(x)) vanishes next to 1 in a float: q is 1
@@ -55,13 +55,12 @@ class Node:
 
 
 @final
-class StochasticBeams:
+class StochasticBeams(OneRound):
     """The stochastic beams of one prompt."""
 
     def __init__(self, root: Sequence) -> None:
         request = root.request
         self.kind: Kind = "local"
-        self._begun = False
         self._count = request.sampling.num_beams
         self._asked = request.sampling.num_return_sequences
         self._ends = sorted(root.vocabulary.eos_ids)
@@ -77,10 +76,6 @@ class StochasticBeams:
     @property
     def _going(self) -> list[Node]:
         return [node for node in self._nodes if node.row.finish_reason is None]
-
-    def begin(self) -> bool:
-        begun, self._begun = self._begun, True
-        return not begun
 
     def step(self, scores: Scores) -> Listed[int] | None:
         """The nodes of the greatest numbers, those that have ended among them."""

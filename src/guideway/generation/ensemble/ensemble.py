@@ -39,6 +39,7 @@ from guideway.models.protocol import (
     CroppingModel,
     HiddenModel,
     LanguageModel,
+    States,
     StaticModel,
     VariedModel,
 )
@@ -50,8 +51,6 @@ Prompts: TypeAlias = tuple[tuple[int, ...], ...]
 Row: TypeAlias = tuple[tuple[int, ...], Any]
 """The tokens that one context of one row reads, and its adapter."""
 Logits: TypeAlias = Mapping[Leaf, Tensor]
-States: TypeAlias = list[Tensor]
-"""For each row the last hidden states after the tokens that it has just read, [tokens, hidden]."""
 LEAST_GAIN: Final = -1e4
 SAVED: Final = 256  # tokens that several prompts share, for which a further forward is worth it
 NO_SUMS: Final[Mapping[Leaf, Tensor]] = {}
@@ -115,30 +114,28 @@ class Backbone:
             for prompt in prompts
         ]
         distinct = list(dict.fromkeys(wanted))
-        tokens = [prompt for prompt, _ in distinct]
-        adapters = [adapter for _, adapter in distinct]
-        shown, known = States(), [0] * len(distinct)
-        if states is None and isinstance(self.model, CroppingModel) and self.model.crops:
+        shown, known = None if states is None else States(), [0] * len(distinct)
+        if shown is None and isinstance(self.model, CroppingModel) and self.model.crops:
             cache, logits, known = self._prefill(self.model, distinct, prefixes)
-        elif states is not None:
-            cache, logits, shown = self.hidden().prefill_hidden(tokens, adapters, self.exits)
         else:
-            cache, logits = self._read(distinct)
+            cache, logits = self._read(distinct, shown)
         places = {each: place for place, each in enumerate(distinct)}
         rows = [places[each] for each in wanted]
         if len(distinct) < len(wanted):
             cache, logits = self.model.select(cache, rows), logits[:, rows]
-        if states is not None:
+        if states is not None and shown is not None:
             states.extend(shown[row] for row in rows[: len(prompts)])
         counts = tuple(known[row] for row in rows[: len(prompts)])
         return cache, self.split(logits, len(prompts)), counts
 
-    def _read(self, rows: Sequence[Row]) -> tuple[Any, Float[Tensor, "heads batch vocabulary"]]:
+    def _read(
+        self, rows: Sequence[Row], states: States | None = None
+    ) -> tuple[Any, Float[Tensor, "heads batch vocabulary"]]:
         """Read prompts from their beginning."""
         tokens = [prompt for prompt, _ in rows]
-        if self.varied:
-            model = cast("VariedModel[Any]", self.model)
-            return model.prefill_varied(tokens, [adapter for _, adapter in rows], self.exits)
+        if self.varied or states is not None:
+            adapters = [adapter for _, adapter in rows]
+            return self._model(states).prefill_varied(tokens, adapters, self.exits, states)
         cache, logits = self.model.prefill(tokens)
         return cache, logits[None]
 
@@ -177,12 +174,10 @@ class Backbone:
         if self.alignment is not None:
             tokens = self.alignment.tokens(tokens)
         read = tokens.to(self.model.device).repeat(len(self.contexts), 1)
-        if states is not None:
-            cache, logits, shown = self.hidden().extend_hidden(cache, read, self.exits)
-            states.extend(shown[: len(tokens)])
-        elif self.varied:
-            model = cast("VariedModel[Any]", self.model)
-            cache, logits = model.extend_varied(cache, read, self.exits)
+        if self.varied or states is not None:
+            cache, logits = self._model(states).extend_varied(cache, read, self.exits, states)
+            if states is not None:
+                del states[len(tokens) :]
         else:
             cache, one = self.model.extend(cache, read)
             logits = one[None]
@@ -252,6 +247,9 @@ class Backbone:
     def crop(self, cache: Any, counts: Sequence[int]) -> Any:
         """The cache without the last tokens of each row, in every context."""
         return cast("CroppingModel[Any]", self.model).crop(cache, [*counts] * len(self.contexts))
+
+    def _model(self, states: States | None) -> VariedModel[Any]:
+        return cast("VariedModel[Any]", self.model) if states is None else self.hidden()
 
     def hidden(self) -> HiddenModel[Any]:
         """The model, if it shows hidden states."""
