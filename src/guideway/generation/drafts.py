@@ -100,11 +100,9 @@ class Lookup:
 
     @property
     def seconds(self) -> float:
-        """Nothing beside a forward."""
         return 0.0
 
     def draft(self, rows: Listed[Sequence], most: int) -> list[Draft]:
-        """At most `most` tokens for each row."""
         return [self._attempt(row, min(most, row.most - len(row.tokens) - 1)) for row in rows]
 
     def _attempt(self, row: Sequence, most: int) -> Draft:

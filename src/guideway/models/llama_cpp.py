@@ -205,7 +205,6 @@ class LlamaCppModel:
     def extend(
         self, cache: LlamaCppCache, tokens: Int[Tensor, "batch new"]
     ) -> tuple[LlamaCppCache, Float[Tensor, "batch new vocabulary"]]:
-        """The cache after more tokens, and the logits after each of them."""
         new = cast("list[list[int]]", tokens.tolist())  # pyright: ignore[reportUnknownMemberType]
         with self._lock:
             longer, logits = self._read(cache, new, every=True)
@@ -214,13 +213,11 @@ class LlamaCppModel:
     def append(
         self, cache: LlamaCppCache, tokens: Sequence[Sequence[int]], exits: Sequence[int]
     ) -> tuple[LlamaCppCache, Float[Tensor, "heads batch vocabulary"]]:
-        """The cache after texts of different lengths, and the logits after each."""
         with self._lock:
             longer, logits = self._read(cache, tokens, every=False)
         return longer, logits[None]
 
     def select(self, cache: LlamaCppCache, rows: Sequence[int]) -> LlamaCppCache:
-        """These rows."""
         return tuple(cache[row] for row in rows)
 
     def version(self) -> int:
@@ -228,13 +225,11 @@ class LlamaCppModel:
         return 0
 
     def crop(self, cache: LlamaCppCache, counts: Sequence[int]) -> LlamaCppCache:
-        """The rows without their last tokens."""
         pairs = zip(cache, counts, strict=True)
         with self._lock:  # another thread may look at the rows of the same sequence
             return tuple(Row(row.tokens[: len(row.tokens) - n], row.sequence) for row, n in pairs)
 
     def concat(self, caches: Sequence[LlamaCppCache]) -> LlamaCppCache:
-        """All rows."""
         return tuple(row for cache in caches for row in cache)
 
     def nbytes(self, cache: LlamaCppCache) -> int:

@@ -125,7 +125,6 @@ class TransformersModel:
 
     @property
     def device(self) -> torch.device:
-        """Device of prompts and logits."""
         return self.module.device
 
     def version(self) -> Hashable:
@@ -146,7 +145,6 @@ class TransformersModel:
 
     @property
     def layers(self) -> int:
-        """Number of blocks; 0 if they are not known."""
         return len(self._blocks)
 
     def first_blocks(self, count: int) -> "TransformersModel":
@@ -161,7 +159,6 @@ class TransformersModel:
     def prefill(
         self, prompts: Sequence[Sequence[int]]
     ) -> tuple[TransformersCache, Float[Tensor, "batch vocabulary"]]:
-        """Cache of the prompts and logits after each; empty prompts are refused."""
         cache, heads = self.prefill_varied(prompts, (None,) * len(prompts), ())
         return cache, heads[0]
 
@@ -173,7 +170,6 @@ class TransformersModel:
         exits: Sequence[int],
         states: States | None = None,
     ) -> tuple[TransformersCache, Float[Tensor, "heads batch vocabulary"]]:
-        """Cache of the prompts, and logits of the model and of the exits after each."""
         counts = [len(prompt) for prompt in prompts]
         if not all(counts):
             raise ModelError("a prompt is empty: the model needs at least one token")
@@ -200,14 +196,12 @@ class TransformersModel:
     def extend(
         self, cache: TransformersCache, tokens: Int[Tensor, "batch new"]
     ) -> tuple[TransformersCache, Float[Tensor, "batch new vocabulary"]]:
-        """The cache after more tokens, and the logits after each of them."""
         longer, heads = self.extend_varied(cache, tokens, ())
         return longer, heads[0]
 
     def output_rows(
         self, tokens: Int[Tensor, "tokens"]
     ) -> tuple[Float[Tensor, "tokens hidden"], Float[Tensor, "tokens"]]:
-        """Rows of the output embedding for these tokens, and their biases, in float32."""
         head = self.module.get_output_embeddings()
         weight, bias = getattr(head, "weight", None), getattr(head, "bias", None)
         if not isinstance(weight, Tensor) or not weight.is_floating_point() or weight.ndim != 2:
@@ -225,7 +219,6 @@ class TransformersModel:
         exits: Sequence[int],
         states: States | None = None,
     ) -> tuple[TransformersCache, Float[Tensor, "heads batch new vocabulary"]]:
-        """Cache after more tokens, and logits of the model and of the exits after each."""
         attention = cache.attention
         if attention is not None:
             attention = torch.cat([attention, torch.ones_like(tokens, dtype=torch.bool)], 1)
@@ -273,7 +266,6 @@ class TransformersModel:
     def append(
         self, cache: TransformersCache, tokens: Sequence[Sequence[int]], exits: Sequence[int]
     ) -> tuple[TransformersCache, Float[Tensor, "heads batch vocabulary"]]:
-        """`extend_varied` by texts of different lengths, and the logits after each."""
         counts = [len(new) for new in tokens]
         longest = max(counts)
         padded = [[*new, *[new[-1]] * (longest - len(new))] for new in tokens]
@@ -309,12 +301,10 @@ class TransformersModel:
         return TransformersCache(past, attention, lengths, adapters)
 
     def columns(self, cache: TransformersCache) -> int:
-        """The tokens of each row of a cache, with padding."""
         return cache.past.get_seq_length()
 
     @torch.inference_mode()
     def allocate(self, cache: TransformersCache, rows: int, length: int) -> StaticMemory:
-        """Memory for so many rows of `length` tokens, of the types that `cache` has."""
         layers = list[Any]()
         for layer in cache.past.layers:
             layers.append(StaticLayer(max_cache_len=length))
@@ -342,7 +332,6 @@ class TransformersModel:
     def decode(
         self, memory: StaticMemory, tokens: Int[Tensor, "batch"]
     ) -> Float[Tensor, "batch vocabulary"]:
-        """The logits after one more token in each row."""
         arguments: dict[str, Any] = {"attention_mask": memory.attention, self._past: memory.past}
         if "position_ids" in self._accepted:
             # Rows that have ended read on, beyond the last position that a model may have.
@@ -354,7 +343,6 @@ class TransformersModel:
 
     @torch.inference_mode()
     def thaw(self, memory: StaticMemory, rows: Sequence[int]) -> TransformersCache:
-        """A cache of these rows."""
         index, columns = send([*rows], self.device), int(memory.past.get_seq_length())
         past = _mapped(memory.past, lambda tensor: tensor[:, :, :columns][index])
         attention = memory.attention[:, :columns][index] > 0
@@ -363,7 +351,6 @@ class TransformersModel:
         return TransformersCache(past, padded, lengths, (None,) * len(rows))
 
     def nbytes(self, cache: TransformersCache | StaticMemory) -> int:
-        """The bytes of keys and values."""
         tensors = (each for layer in cache.past.layers for each in (layer.keys, layer.values))
         return sum(each.untyped_storage().nbytes() for each in tensors)
 

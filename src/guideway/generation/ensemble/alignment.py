@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import final
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from guideway.errors import ModelError, UnsupportedError
@@ -27,19 +27,15 @@ class Alignment:
 
     Attributes:
         ids: for each id of the main vocabulary the other one's id, −1 if there is none.
-        width: width of the other one's logits.
         ends: end ids of the other vocabulary.
         main_ends: end ids of the main vocabulary.
         straight: True if all known ids are equal.
-        missing: main ids without a counterpart; None if there are none.
     """
 
     ids: Int[Tensor, "vocabulary"]
-    width: int
     ends: tuple[int, ...]
     main_ends: tuple[int, ...]
     straight: bool
-    missing: Bool[Tensor, "vocabulary"] | None
 
     def logits(self, given: Float[Tensor, "*batch other"]) -> Float[Tensor, "*batch vocabulary"]:
         """The logits in the main vocabulary's ids, −∞ for ids that the other one does not have."""
@@ -117,8 +113,7 @@ def aligned(main: Vocabulary, other: Vocabulary) -> Alignment:
         ids[main_ends[0]] = ends[0]
     known = ids >= 0
     straight = bool((ids[known] == torch.arange(main.width)[known]).all())
-    missing_ids = None if bool(known.all()) else ~known
-    return Alignment(ids, other.width, ends, main_ends, straight, missing_ids)
+    return Alignment(ids, ends, main_ends, straight)
 
 
 def _different(main: Vocabulary, other: Vocabulary, missing: list[bytes]) -> UnsupportedError:
