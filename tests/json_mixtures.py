@@ -53,14 +53,17 @@ class Mixture:
 
     Args:
         seed: of all choices.
+        draft: of the schema; any if None. If it is given, definitions refer to none in place.
+        most: how many parts it has, about.
     """
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, draft: int | None = None, most: int = 25) -> None:
         self.chance = random.Random(seed)
-        self.draft = self.chance.choice((2020, 2020, 2020, 2019, 7, 6, 4))
-        self._left = self.chance.choice((4, 8, 14, 25))
+        self.draft = draft or self.chance.choice((2020, 2020, 2020, 2019, 7, 6, 4))
+        self._refers = True
+        self._left = self.chance.choice([count for count in (4, 8, 14, 25) if count <= most])
         self._definitions = "$defs" if self.draft >= 2019 else "definitions"
-        self.schema = self._document()
+        self.schema = self._document(loops=draft is None)
         _, first, second = DRAFTS[self.draft]
         self._first = first(self.schema, format_checker=first.FORMAT_CHECKER, registry=Registry())
         self._second = second(self.schema, validate_formats=True, retriever=_offline)
@@ -108,9 +111,10 @@ class Mixture:
 
     # Schemas
 
-    def _document(self) -> dict[str, Any]:
+    def _document(self, *, loops: bool) -> dict[str, Any]:
         found = self._any(self.chance.choice((1, 2, 2, 3)))
         said = found if isinstance(found, dict) else {"allOf": [self._said(found)]}
+        self._refers = loops
         below = {name: self._said(self._any(1)) for name in "xyz"}
         if self.chance.random() < 0.2:
             own = {"$ref": f"#/{self._definitions}/x"}
@@ -169,7 +173,7 @@ class Mixture:
             },
             lambda: {"$ref": f"#/{self._definitions}/{chance.choice('xyz')}"},
         )
-        return chance.choice(options)()
+        return chance.choice(options if self._refers else options[:-1])()
 
     def _own(self, _depth: int) -> dict[str, Make]:
         found = self._leaf()

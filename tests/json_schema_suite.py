@@ -31,7 +31,7 @@ from guideway.json_schema.lowering import lower_json_schema
 from guideway.json_schema.source import JsonSchema
 from guideway.language.derivative import Derivatives
 from guideway.vocabulary.cache import cache_folder
-from json_schemas import matches
+from plain_texts import matches
 
 VERSION: Final = "4.26.0"
 SHA_256: Final = "0c26707e2efad8aa1bfc5b7ce170f3fccc2e4918ff85989ba9ffa9facb2be326"

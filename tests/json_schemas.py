@@ -17,7 +17,6 @@ from referencing import Registry
 from guideway.json_schema.lowering import lower_json_schema
 from guideway.json_schema.source import JsonSchema
 from guideway.language.derivative import Derivatives
-from guideway.language.nodes import Expr
 
 # No instance fits into any budget of tokens.
 MANY_MEGABYTES: list[dict[str, Any]] = [
@@ -37,17 +36,6 @@ def machine(schema: Any, **options: Any) -> Derivatives:
     return Derivatives(lower_json_schema(JsonSchema(schema, **{"whitespace": "any", **options})))
 
 
-def matches(engine: Derivatives, text: str | bytes) -> bool:
-    state: Expr | None = engine.start()
-    if not engine.alive(engine.start()):
-        return False
-    for byte in text.encode() if isinstance(text, str) else text:
-        state = engine.step(state, byte)
-        if state is None:
-            return False
-    return engine.accepts(state)
-
-
 def _offline(uri: str) -> Any:
     raise LookupError(uri)
 
@@ -55,9 +43,7 @@ def _offline(uri: str) -> Any:
 def verdict(schema: Any, instance: Any) -> bool | None:
     """Whether an instance is valid; None where the judges disagree."""
     first = jsonschema.Draft202012Validator(
-        schema,
-        format_checker=jsonschema.Draft202012Validator.FORMAT_CHECKER,
-        registry=Registry(),
+        schema, format_checker=jsonschema.Draft202012Validator.FORMAT_CHECKER, registry=Registry()
     ).is_valid(instance)
     second = jsonschema_rs.Draft202012Validator(
         schema, validate_formats=True, retriever=_offline
@@ -80,8 +66,7 @@ def instances() -> st.SearchStrategy[Any]:
     return st.recursive(
         scalars(),
         lambda inner: st.one_of(
-            st.lists(inner, max_size=4),
-            st.dictionaries(st.sampled_from(KEYS), inner, max_size=4),
+            st.lists(inner, max_size=4), st.dictionaries(st.sampled_from(KEYS), inner, max_size=4)
         ),
         max_leaves=8,
     )
@@ -152,23 +137,6 @@ def number(value: float, chance: random.Random) -> str:
                 f"{sign}{stripped}.0E+0{len(digits) - 1}",
             ]
     return chance.choice(options)
-
-
-def draw(engine: Derivatives, chance: random.Random, steps: int = 60) -> bytes:
-    """A text of the language: random bytes for a while, then the shortest way to an end."""
-    state, text = engine.start(), bytearray()
-    for _ in range(steps):
-        arcs = engine.arcs(engine.blurred(state))
-        if not arcs or (engine.accepts(state) and chance.random() < 0.3):
-            break
-        members, _ = chance.choice(arcs)
-        byte = chance.choice([b for b in range(256) if members >> b & 1])
-        following = engine.step(state, byte)
-        if following is None:  # an arc that leads to unsure
-            continue
-        text.append(byte)
-        state = following
-    return bytes(text) + engine.shortest(state)
 
 
 def read_exactly(text: str) -> Any:

@@ -15,11 +15,7 @@ TEMPLATE = (
     "+ '<|im_end|>' + '\n'}}{% endfor %}"
     "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
 )
-PIECES = [
-    *SPECIAL,
-    *sorted(ByteLevel.alphabet()),
-    *(merge.replace(" ", "") for merge in MERGES),
-]
+PIECES = [*SPECIAL, *sorted(ByteLevel.alphabet()), *(merge.replace(" ", "") for merge in MERGES)]
 SPM = [
     *("<unk>", "<s>", "</s>"),
     *(f"<0x{byte:02X}>" for byte in range(256)),

@@ -5,7 +5,7 @@ states lie beside something that is counted, closed or escaped, where mistakes w
 """
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache
 from typing import Any
 
@@ -14,7 +14,7 @@ import numpy as np
 import guideway as gw
 from guideway.automaton.plain_masks import Rows
 from guideway.automaton.states import States
-from guideway.automaton.token_tries import unpack
+from guideway.automaton.token_tries import has, unpack
 from guideway.language.derivative import Derivatives
 from guideway.language.expr import concat, literal
 from guideway.language.nodes import Expr
@@ -57,6 +57,17 @@ class Both:
         for byte in text:
             at = self.after(at, byte)
             yield at
+
+    def along(self, tokens: Iterable[int | None]) -> Any:
+        """What stands behind some tokens, None where one may not come; masks are compared there."""
+        at = self.begin
+        for token in tokens:
+            row = self.check(at)
+            if token is None or not has(row, token):
+                return None
+            at = self.after(at, token)
+        self.check(at)
+        return at
 
     def row(self, rest: Expr) -> np.ndarray:
         """The mask of the plain engine."""

@@ -38,6 +38,8 @@ TERM = gw.classifier(Even(), alpha=5, top=20)
 @pytest.mark.parametrize(("model", "text"), [
     (BASE + 1.5 * (EXPERT - ANTI), "base + 1.5*expert - 1.5*anti"),
     (-BASE + EXPERT * 2 / 4, "-base + 0.5*expert"),
+    (-2 * BASE, "-2*base"),
+    ((BASE + EXPERT).plausible(0.1), "(base + expert).plausible(0.1)"),
     (BASE.nucleus(0.9) - ANTI.temperature(0.5), "base.nucleus(0.9) - 2*anti"),
     (BASE.plausible(0.1, "pre_mask"), "base.plausible(0.1, 'pre_mask')"),
     (gw.maximum(BASE, EXPERT) + gw.minimum(BASE, ANTI),
@@ -85,6 +87,8 @@ def test_an_alpha_of_zero_is_the_base_bit_for_bit():
         assert same.node is BASE.node
     zero = BASE + gw.classifier(Even(), alpha=0)
     assert zero.node is BASE.node
+    assert (BASE + 2 * (EXPERT - EXPERT + ANTI) - 2 * ANTI).node is BASE.node
+    assert (EXPERT + 3 * (BASE - BASE)).node is EXPERT.node
 
 
 def test_classifiers_stand_on_either_side_and_can_be_subtracted():
@@ -92,7 +96,10 @@ def test_classifiers_stand_on_either_side_and_can_be_subtracted():
     turned = (BASE - TERM).node
     assert isinstance(turned, Guided)
     assert [term.alpha for term in turned.terms] == [-5]
-    assert isinstance((2 * (BASE + TERM) - ANTI).node, Guided)
+    twice = (2 * (BASE + TERM) - ANTI).node
+    assert isinstance(twice, Guided)
+    assert (twice.inner, [term.alpha for term in twice.terms]) == ((2 * BASE - ANTI).node, [10])
+    assert (0 * (BASE + TERM) + ANTI).node is ANTI.node
 
 
 def test_a_classifier_without_a_model_is_a_sum_too():
@@ -200,6 +207,8 @@ def test_unknown_published_settings_name_the_nearest():
         (lambda: BASE - None, "None cannot be added"),
         (lambda: BASE * BASE, "a coefficient is"),
         (lambda: BASE * math.nan, "a coefficient is nan"),
+        (lambda: BASE * True, "a coefficient is True"),
+        (lambda: 1e6 * (1e6 * BASE), "a coefficient is"),
         (lambda: BASE / 0, "divided by 0"),
         (lambda: BASE / "2", "a divisor is '2'"),
         (lambda: (BASE - BASE).generate("Hi"), "cancel"),
@@ -306,6 +315,7 @@ def test_dola_looks_at_every_second_block(layers, blocks):
     (_, head), (weight, farthest) = node.terms
     assert (head, weight) == (Plausible(model.node, 0.1), -1)
     assert isinstance(farthest, Farthest)
+    assert repr(gw.dola(model, layers)).startswith("Model(deep.plausible(0.1) - farthest(deep, ")
     assert [reading(leaf).exit for leaf in farthest.among] == blocks
     assert gw.dola(model, layers).generate("Hi", bool, max_new_tokens=9).value in (True, False)
 

@@ -97,8 +97,7 @@ def test_what_is_said_of_other_texts_suffices(source):
 
 
 @pytest.mark.parametrize(
-    ("items", "begun"),
-    [({"minLength": 30}, f'["{"a" * 31}",'), ({"maxLength": 1}, '["a","b","')],
+    ("items", "begun"), [({"minLength": 30}, f'["{"a" * 31}",'), ({"maxLength": 1}, '["a","b","')]
 )
 def test_strings_that_differ_are_as_long_as_they_have_to_be(items, begun):
     schema = {"type": "array", "uniqueItems": True, "items": {"type": "string", **items}}

@@ -133,8 +133,7 @@ LONG_WORDS = gw.Vocabulary([*BYTES, *LONGER, b"<end>"], eos_ids={266})
 
 
 @pytest.mark.parametrize(
-    "text",
-    [b"[[[],[[]]],[[]],[]]", b"[[1,2],[1,2,3]]", b'[{"a":{"b":1}},{"a":{"c":1},"d":2}]'],
+    "text", [b"[[[],[[]]],[[]],[]]", b"[[1,2],[1,2,3]]", b'[{"a":{"b":1}},{"a":{"c":1},"d":2}]']
 )
 def test_items_that_differ_under_a_guard(text: bytes) -> None:
     """Masks of either engine hold what can be read, also where it depends on what was captured."""

@@ -2,6 +2,8 @@
 
 import json
 import random
+from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 import pytest
@@ -15,7 +17,7 @@ from guideway.constraint.lowering import lower_source
 from guideway.json_schema import spelling as json_words
 from guideway.language.derivative import Derivatives
 from guideway.language.expr import alt, concat, literal
-from two_engines import compared
+from two_engines import Both, compared
 
 TOKENS = [
     b"},{", b'{"a":', b'"a"', b'":', b"1,", b"]]", b"}]", b"},", b"[1", b'"}', b'","', b"2}]",
@@ -123,19 +125,9 @@ SORTED: Any = {
     "text", [b"[4293,0,0]", b"[[],0]", b"[[0],[0]]", b'["a",[],[],"a"]', b"[1,0"]
 )
 def test_captures_of_one_place_are_read_each_in_its_way(text: bytes) -> None:
-    expr = lower_source(gw.JsonSchema(SORTED, whitespace="compact"))
-    assert compared(expr, WORDS, texts=12, tokens=9, seed=text.decode()) > 4
-    constraint = gw.compile(gw.JsonSchema(SORTED), WORDS)
-    oracle, state = Derivatives(constraint._expr), constraint.start()
-    plain = oracle.start()
-    for byte in text:
-        allowed = {token for token in unpack(constraint.mask(state)).tolist() if token < 256}
-        assert allowed == {each for each in range(256) if oracle.step(plain, each) is not None}
-        if byte not in allowed:
-            break
-        state, following = constraint.advance(state, byte), oracle.step(plain, byte)
-        assert following is not None
-        plain = following
+    source = gw.JsonSchema(SORTED, whitespace="compact")
+    assert compared(lower_source(source), WORDS, texts=12, tokens=9, seed=text.decode()) > 4
+    Both(gw.JsonSchema(SORTED), WORDS).along(text)
 
 
 # Tokens that end one undeclared key and begin another: whether any is left is mostly plain.
@@ -180,6 +172,12 @@ SCHEMAS = [
 ]
 
 
+def ids(tokens: list[bytes], text: str) -> Iterator[int | None]:
+    """The tokens of single bytes, None for a byte that none spells."""
+    for byte in text.encode():
+        yield tokens.index(bytes((byte,))) if bytes((byte,)) in tokens else None
+
+
 @pytest.mark.parametrize("spelling", ["any", "plain"])
 @pytest.mark.parametrize("tokens", [EVERY, WORDS_FEW])
 @pytest.mark.parametrize(("schema", "values"), SCHEMAS)
@@ -187,26 +185,17 @@ def test_masks_of_strings_of_an_enum_are_those_of_the_plain_engine(
     schema, values, tokens, spelling
 ) -> None:
     vocabulary = gw.Vocabulary(tokens, eos_ids={len(tokens) - 1})
-    known = {token: number for number, token in enumerate(tokens)}
+    source = gw.JsonSchema(schema, spelling=spelling, whitespace="compact")
     try:
-        source = gw.JsonSchema(schema, spelling=spelling, whitespace="compact")
-        constraint = gw.compile(source, vocabulary)
+        both = Both(source, vocabulary)
     except gw.UnsatisfiableError:
         assert tokens is WORDS_FEW
         return
-    plain = Rows(constraint._machine, vocabulary, gw.Budget())
-    for text in [json.dumps(value, ensure_ascii=escaped) for value in values for escaped in (0, 1)]:
-        state = constraint.start()
-        for byte in text.replace(" ", "").encode():
-            row = constraint.mask(state)
-            assert row.tolist() == plain.row(constraint._states.rest(state)).tolist()
-            token = known.get(bytes((byte,)), len(tokens))
-            if token >= 32 * len(row) or not int(row[token >> 5]) >> (token & 31) & 1:
-                assert spelling == "plain" or tokens is WORDS_FEW
-                break
-            state = constraint.advance(state, token)
-        else:
-            assert constraint.accepts(state)
+    for value, escaped in product(values, (False, True)):
+        text = json.dumps(value, ensure_ascii=escaped, separators=(",", ":"))
+        at = both.along(ids(tokens, text))
+        assert at is None or both.fast.accepts(at[0])
+        assert at is not None or spelling == "plain" or tokens is WORDS_FEW
 
 
 BYTES = gw.Vocabulary([*EVERY[:256], b"<end>"], eos_ids={256})
@@ -235,18 +224,9 @@ def few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
     ids=["alone", "ends", "twice", "repeated", "behind", "met", "beside"],
 )
 def test_masks_of_many_options_are_those_of_the_plain_engine(source: Any, tokens: Any) -> None:
-    vocabulary = gw.Vocabulary(tokens, eos_ids={len(tokens) - 1})
-    constraint = gw.compile(source, vocabulary)
-    plain = Rows(constraint._machine, vocabulary, gw.Budget())
+    both = Both(source, gw.Vocabulary(tokens, eos_ids={len(tokens) - 1}))
     for text in ("ab", 'aa"ba0', "\u00fc\U0001f601aa0b", "b\\null0", "xab0"):
-        state = constraint.start()
-        for byte in text.encode():
-            row = constraint.mask(state)
-            assert row.tolist() == plain.row(constraint._states.rest(state)).tolist()
-            token = tokens.index(bytes((byte,))) if bytes((byte,)) in tokens else -1
-            if token < 0 or not int(row[token >> 5]) >> (token & 31) & 1:
-                break
-            state = constraint.advance(state, token)
+        both.along(ids(tokens, text))
 
 
 @pytest.mark.parametrize("read", [b"", b"a", b"bx"])

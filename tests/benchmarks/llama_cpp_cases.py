@@ -68,23 +68,13 @@ CASES: Final[dict[str, tuple[Any, Any]]] = {
         {"allOf": [{"type": "integer", "minimum": 0}, {"type": "integer", "maximum": 9}]},
         12,
     ),
-    "oneOf, both": (
-        {"oneOf": [{"type": "integer"}, {"type": "number"}]},
-        1,
-    ),
+    "oneOf, both": ({"oneOf": [{"type": "integer"}, {"type": "number"}]}, 1),
     "anyOf beside properties": (
-        {
-            "type": "object",
-            "properties": PAIR,
-            "anyOf": [{"required": ["a"]}, {"required": ["b"]}],
-        },
+        {"type": "object", "properties": PAIR, "anyOf": [{"required": ["a"]}, {"required": ["b"]}]},
         {},
     ),
     "enum beside type": ({"type": "integer", "enum": [1, "a"]}, "a"),
     "const beside minimum": ({"const": 1, "minimum": 2}, 1),
-    TWICE: (
-        {"type": "object", "additionalProperties": {"type": "integer"}},
-        '{"a":1,"a":2}',
-    ),
+    TWICE: ({"type": "object", "additionalProperties": {"type": "integer"}}, '{"a":1,"a":2}'),
 }
 """The name, the schema, the instance."""

@@ -23,8 +23,7 @@ Batches = Annotated[
     typer.Option("--batch", help="Rows of a batch; several times for several.", min=1),
 ]
 Engines = Annotated[
-    list[str] | None,
-    typer.Option("--engine", help="Only this engine; may be given several times."),
+    list[str] | None, typer.Option("--engine", help="Only this engine; may be given several times.")
 ]
 
 

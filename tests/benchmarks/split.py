@@ -11,16 +11,7 @@ from typing import Annotated, Final, final
 import typer
 
 from benchmarks.charts import chart
-from benchmarks.plans import (
-    Plan,
-    Served,
-    figures,
-    load_of,
-    plans,
-    saturation,
-    simulate,
-    widest,
-)
+from benchmarks.plans import Plan, Served, figures, load_of, plans, saturation, simulate, widest
 from benchmarks.steps import SAVED, Steps, measure
 from guideway.cli.console import busy, print_json, print_line
 from guideway.cli.options import AsJson

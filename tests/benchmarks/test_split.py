@@ -12,17 +12,7 @@ from hypothesis import strategies as st
 import guideway as gw
 from benchmarks.charts import chart
 from benchmarks.commands import run
-from benchmarks.plans import (
-    NETWORK,
-    Plan,
-    Request,
-    figures,
-    load_of,
-    plans,
-    saturation,
-    simulate,
-    widest,
-)
+from benchmarks.plans import NETWORK, Plan, Request, load_of, plans, saturation, simulate, widest
 from benchmarks.steps import SAVED, Steps, measure
 from small_models import model
 
@@ -77,35 +67,12 @@ def test_prompts_that_queue_wait_as_long_as_in_an_m_d_1_queue() -> None:
     assert np.mean(waits) == pytest.approx(0.8 / (2 * (1 - 0.8)), rel=0.05)  # Pollaczek, Khinchine
 
 
-def test_a_chunk_bounds_the_gaps_and_a_whole_prompt_does_not() -> None:
-    chunked, whole = (
-        figures(plan, simulate(plan, STEPS, load_of(0.3, 300, 20, 300)), 60, 1)
-        for plan in (Plan(1, chunk=100), Plan(1))
-    )
-    assert chunked.gap <= STEPS.seconds(100, 0) + 1e-9 < whole.gap
-    assert chunked.good > whole.good
-
-
-def test_readers_keep_texts_from_waiting() -> None:
-    apart = simulate(Plan(2, 1, 100), STEPS, load_of(0.3, 300, 10, 200))
-    # A step, and what is left of the one before.
-    assert max(max(each.gaps, default=0) for each in apart) < 0.21
-
-
 def test_what_is_efficient_and_what_is_in_time_follows_from_the_curve() -> None:
     assert saturation(STEPS) == 10  # 100 tokens a second, of 111 at most
     assert saturation(STEPS, 0.95) == 1000
     assert widest(STEPS, 4, 50, 0.5) == 50
     assert widest(STEPS, 4, 50, 0.05) == 0
     assert STEPS.seconds(2000, 0) == pytest.approx(18.0)
-
-
-def test_loads_have_the_means_that_are_asked_for() -> None:
-    requests = load_of(2.0, 256, 64, 20_000)
-    assert requests[-1].arrival / 20_000 == pytest.approx(0.5, rel=0.05)
-    assert np.mean([each.prompt for each in requests]) == pytest.approx(256, rel=0.05)
-    assert np.mean([each.output for each in requests]) == pytest.approx(64, rel=0.05)
-    assert requests == load_of(2.0, 256, 64, 20_000)
 
 
 def test_step_times_of_a_model_are_measured_and_saved(tmp_path: Path) -> None:

@@ -80,11 +80,7 @@ CALLS = {
 @pytest.mark.parametrize("content", [{}, {"content": None}, {"content": ""}, {"content": "Well."}])
 def test_calls_have_one_form(call: Any, content: dict[str, Any]) -> None:
     [plain] = read_messages([{"role": "assistant", **content, "tool_calls": [call]}])
-    assert plain == {
-        "role": "assistant",
-        "content": content.get("content"),
-        "tool_calls": [CALL],
-    }
+    assert plain == {"role": "assistant", "content": content.get("content"), "tool_calls": [CALL]}
     assert read_messages([plain]) == [plain]
 
 

@@ -596,10 +596,7 @@ def test_a_model_with_a_chat_template_is_asked_in_messages() -> None:
             chat_template = "…"
 
     assert models.as_prompt(Chatty, "a", None) == [{"role": "user", "content": "a"}]
-    assert models.as_prompt(Chatty, "a", "be brief")[0] == {
-        "role": "system",
-        "content": "be brief",
-    }
+    assert models.as_prompt(Chatty, "a", "be brief")[0] == {"role": "system", "content": "be brief"}
     assert models.as_prompt(gw.Model(FakeModel.random(VOCABULARY)), "a", "b") == "b\n\na"
 
 
@@ -649,7 +646,7 @@ def test_explain_lists_each_keyword_and_how_it_is_enforced(
     assert status("explain", schema, "--json") == 0
     listed = json.loads(capsys.readouterr().out)["enforced"]
     assert [one["place"] for one in listed] == [
-        *("/type", "/maxLength", "/titel", "/anyOf", "/anyOf/0/minLength"),
+        *("/type", "/maxLength", "/titel", "/anyOf", "/anyOf/0/minLength")
     ]
     assert {one["standing"] for one in listed} == {"exact", "annotation"}
 

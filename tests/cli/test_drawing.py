@@ -109,11 +109,7 @@ def test_calls_at_the_end_of_a_list_go_on_in_it_until_one_comes_back() -> None:
         '    ├── "ab"',
         "    └── Call Turns (see above)",
     ]
-    assert drawn(call(Turns(), "captured")) == [
-        "Call Turns",
-        "└── Capture Turns",
-        '    └── "c"',
-    ]
+    assert drawn(call(Turns(), "captured")) == ["Call Turns", "└── Capture Turns", '    └── "c"']
 
 
 def test_sets_among_the_fields_are_shown_in_a_settled_order() -> None:

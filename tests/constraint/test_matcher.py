@@ -335,8 +335,7 @@ def test_wrong_threads_and_deadlines_are_refused(given) -> None:
 
 
 @pytest.mark.parametrize(
-    "bitmask",
-    [np.zeros((1, 2), np.int64), np.zeros((1, 2), np.float32), np.zeros(2, np.int32)],
+    "bitmask", [np.zeros((1, 2), np.int64), np.zeros((1, 2), np.float32), np.zeros(2, np.int32)]
 )
 def test_a_bitmask_of_another_type_or_shape_is_refused(bitmask) -> None:
     with pytest.raises(UnsupportedError, match=r"a bitmask must be int32\[batch, words\], not"):

@@ -144,8 +144,7 @@ def test_a_region_of_text_has_no_end_in_it():
 
 def test_a_trigger_is_the_first_part_of_a_beginning():
     some = gw.regions(
-        gw.tag(gw.source("<f=") + "a>", int, "</f>"),
-        gw.tag(gw.source("<f=") + "b>", bool, "</f>"),
+        gw.tag(gw.source("<f=") + "a>", int, "</f>"), gw.tag(gw.source("<f=") + "b>", bool, "</f>")
     )
     constraint = gw.compile(some, BYTES)
     assert constraint.matches("text <f=a>12</f> and <f=b>true</f>.")

@@ -48,7 +48,7 @@ NAMES: dict[str, dict[str, tuple[str, ...] | None]] = {
     },
     "v1/structured_output/request.py": {"get_structured_output_key": ("params",)},
     "v1/structured_output/__init__.py": {
-        "StructuredOutputManager.grammar_init": ("self", "request"),
+        "StructuredOutputManager.grammar_init": ("self", "request")
     },
     "config/structured_outputs.py": {
         "StructuredOutputsBackend": None,

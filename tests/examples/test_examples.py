@@ -39,7 +39,7 @@ WITH_MODEL = {
 LONG = {"chat", "reasoning"}  # half of the time of all
 # Too large for the test extra: it runs where it is installed.
 WITH_PACKAGE = {
-    "safe_generation": ("profanity_check", ("safe: 0% rude", "Answer(action=", "Refusal(action=")),
+    "safe_generation": ("profanity_check", ("safe: 0% rude", "Answer(action=", "Refusal(action="))
 }
 # These need a package with an environment of its own: tests/engines runs them.
 IN_ENGINES = {"many_texts"}
@@ -195,10 +195,7 @@ def test_a_study_prints_its_measures(name: str, capsys: pytest.CaptureFixture[st
 @pytest.mark.model
 @pytest.mark.parametrize("name", STUDIES_WITH_MODEL)
 def test_a_study_of_the_built_in_model_prints_its_measures(
-    name: str,
-    built_in: Model,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    name: str, built_in: Model, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(guideway, "load", lambda name: built_in)
     arguments, said = STUDIES_WITH_MODEL[name]

@@ -116,14 +116,6 @@ def test_a_model_that_gives_what_is_allowed_no_probability_is_told_with_step_and
         generate(FakeModel(LETTERS, lambda _: row), two)
 
 
-@pytest.mark.parametrize("bad", [math.nan, math.inf])
-def test_logits_that_are_no_numbers_are_an_error(bad: float):
-    row = [0.0] * 6 + [bad]  # not even where it is allowed
-    constraint = gw.compile(gw.Regex("a+"), LETTERS)
-    with pytest.raises(gw.ModelError, match="NaN or infinite"):
-        generate(FakeModel(LETTERS, lambda _: row), [Request((0,), constraint)])
-
-
 def test_a_joint_is_spelled_first_and_is_no_part_of_the_text():
     vocabulary = gw.Vocabulary([b" ", b" a", b"a", b"b", b"<eos>"], eos_ids={4}, lead=b" ")
     constraint = gw.compile(gw.Regex("a+b"), vocabulary)

@@ -46,45 +46,12 @@ def test_a_character_of_two_tokens_is_told_whole():
     assert [event.text for event in decoding] == ["a", "", "é", ""]
 
 
-def test_padding_rows_and_ids_without_spelling_are_never_drawn():
-    done = one(spelling(6, 7, 5))
-    assert not {6, 7} & set(done.tokens)
-
-
 @pytest.mark.parametrize("stop", ["bc", "b"])
 def test_a_stop_string_is_cut_off_and_its_beginning_is_never_told(stop: str):
     decoding = Decoding(spelling(0, 1, 2, 0, 5), [Request((0,), sampling=Sampling(stop=stop))])
     assert "".join(event.text for event in decoding) == "a"
     done = decoding.completions[0]
     assert (done.text, done.finish_reason) == ("a", "stop")
-
-
-def test_rows_end_at_different_times():
-    model = FakeModel.random(LETTERS, 3, scale=3.0)
-    requests = [
-        Request((n % 3,), sampling=Sampling(seed=n, max_new_tokens=5 + n)) for n in range(8)
-    ]
-    together = generate(model, requests)
-    assert together == [generate(model, [request])[0] for request in requests]
-    assert len({len(done.tokens) for done in together}) > 2
-
-
-def test_after_an_interrupt_there_is_what_was_done_before():
-    calls = 0
-
-    def logits(prefix: tuple[int, ...]) -> list[float]:
-        nonlocal calls
-        calls += 1
-        if calls == 4:
-            raise KeyboardInterrupt
-        return [1.0] + [0.0] * 7
-
-    decoding = Decoding(FakeModel(LETTERS, logits), [Request((0,))])
-    events = list[str]()
-    with pytest.raises(KeyboardInterrupt):
-        events.extend(event.text for event in decoding)
-    (done,) = decoding.completions
-    assert (done.text, done.finish_reason) == ("aaa", "interrupted")
 
 
 def test_a_row_that_fails_leaves_the_others_as_they_are():

@@ -68,9 +68,7 @@ def test_every_kind_is_found_by_its_key_and_by_no_other(kind: dict[str, Any]) ->
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=NAMES)
-def test_marked_texts_are_those_of_the_constraint(
-    kind: dict[str, Any],
-) -> None:
+def test_marked_texts_are_those_of_the_constraint(kind: dict[str, Any]) -> None:
     mark = Watermark(key=3, **half(kind))
     model = gw.Model(FakeModel.random(BYTES, 1)).watermarked(mark)
     for one in model.generate(["x", "y"], LIST, temperature=0.9, seed=4, top_k=20, top_p=0.9):

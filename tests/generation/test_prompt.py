@@ -136,10 +136,7 @@ def test_messages_that_the_template_refuses_are_the_callers_fault():
 
 @pytest.mark.parametrize(
     ("messages", "place"),
-    [
-        ([{"role": "user"}], "/0/content"),
-        ([*USER, {"role": 1, "content": "x"}], "/1/role"),
-    ],
+    [([{"role": "user"}], "/0/content"), ([*USER, {"role": 1, "content": "x"}], "/1/role")],
 )
 def test_a_message_without_its_parts_is_refused_with_its_place(
     messages: list[dict[str, Any]], place: str

@@ -61,8 +61,7 @@ def common(one: Sequence[int], other: Sequence[int]) -> int:
 
 
 @pytest.mark.parametrize(
-    ("name", "kind"),
-    [*((name, "record") for name in DRAWS), ("drawn", "open"), ("drawn", "free")],
+    ("name", "kind"), [*((name, "record") for name in DRAWS), ("drawn", "open"), ("drawn", "free")]
 )
 def test_a_text_is_shortened_exactly_where_a_larger_budget_gives_another(name: str, kind: str):
     seen = set[bool]()

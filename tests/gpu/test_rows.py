@@ -11,39 +11,11 @@ from torch import Tensor
 
 import guideway as gw
 from elsewhere import noise, same
-from guideway.generation.ensemble.alignment import aligned
-from guideway.generation.penalties import Penalties
 from guideway.logits import filters
-from guideway.logits.classifier import ClassifierTerm
-from guideway.logits.evaluate import Step, evaluate
-from guideway.logits.expr import (
-    Farthest,
-    GediTerm,
-    Leaf,
-    Maximum,
-    Minimum,
-    Node,
-    Nucleus,
-    Plausible,
-    guided,
-    total,
-)
 from guideway.logits.mask import apply_mask, unpack, upload
-from guideway.logits.rescore import TextContext, rescore
 from guideway.logits.rows import Rows
 from guideway.logits.warp import Moment, Warps, warp
-from guideway.sampling.history import History, Rules
-from guideway.sampling.noise import (
-    bits,
-    bits_of,
-    categorical,
-    coins,
-    gumbel,
-    gumbel_of,
-    keys,
-    shares,
-    streams,
-)
+from guideway.sampling.noise import bits, bits_of, coins, gumbel, gumbel_of, keys, shares, streams
 from guideway.sampling.settings import Sampling
 
 pytestmark = pytest.mark.gpu
@@ -157,34 +129,6 @@ def test_masks_are_the_sets_that_were_packed(gpu: torch.device, width: int) -> N
     same(apply_mask(values.to(gpu), found), apply_mask(values, torch.as_tensor(expected).bool()))
 
 
-PENALTIES: dict[str, dict[str, Any]] = {
-    "bias": {"logit_bias": {3: 2.0, (65, 66): -4.0, "AB": 1.5}},
-    "repetition": {"repetition_penalty": 1.3},
-    "presence and frequency": {"presence_penalty": 0.7, "frequency_penalty": -0.3},
-    "flat": {"flat_penalty": 2.0},
-    "dry": {"dry_multiplier": 0.8, "dry_base": 1.75, "dry_allowed_length": 2},
-    "bad words": {"bad_words_ids": ["AB", [5, 6], [7]]},
-    "n-grams": {"no_repeat_ngram_size": 2},
-}
-
-
-@pytest.mark.parametrize("name", [*PENALTIES, "all"])
-def test_penalties_and_bans_are_the_same(gpu: torch.device, name: str) -> None:
-    every = {key: value for each in PENALTIES.values() for key, value in each.items()}
-    chosen = PENALTIES.get(name, every)
-    kinds = [Rules.of(Sampling(**chosen), VOCABULARY), Rules.of(Sampling(), VOCABULARY)]
-    rules = [kinds[row % 2] for row in range(ROWS)]
-    histories = list[History]()
-    for row, each in enumerate(rules):
-        history = History.begin(each, [1, 2, 3, 1, 2])
-        for token in [65, 66, 65, 5, 1, 2, 65][: row + 2]:
-            history = history.after(token)
-        histories.append(history)
-    row = noise(ROWS, WIDTH, seed=5)
-    found = Penalties.of(rules, gpu).apply(row.to(gpu), histories)
-    same(found, Penalties.of(rules, CPU).apply(row, histories))
-
-
 def test_noise_has_the_same_bits(gpu: torch.device) -> None:
     samples = [(seed, sample) for seed in (0, 5, -3) for sample in range(4)]
     steps = torch.arange(12)
@@ -199,100 +143,9 @@ def test_noise_has_the_same_bits(gpu: torch.device) -> None:
     assert torch.equal(shares(here).cpu(), shares(own))
 
 
-def test_samplers_choose_the_same_tokens(gpu: torch.device) -> None:
-    row, key = noise(200, WIDTH, seed=6), torch.arange(200)
-    found = categorical(row.to(gpu), key.to(gpu))
-    assert torch.equal(found.cpu(), categorical(row, key))
-
-
-BASE, EXPERT, ANTI = (Leaf(name, name) for name in ("base", "expert", "anti"))
-EXPRESSIONS: dict[str, Node] = {
-    "one": BASE,
-    "scaled": total([(2, BASE)]),
-    "negated": total([(-1, BASE)]),
-    "tuned": total([(1, BASE), (1.5, EXPERT), (-1.5, ANTI)]),
-    "nucleus": total([(1, Nucleus(EXPERT, 0.9, "pre_mask")), (-0.5, ANTI)]),
-    "nucleus of what is allowed": total([(1, Nucleus(EXPERT, 0.9, "post_mask")), (-0.5, ANTI)]),
-    "plausible": total([(1, Plausible(BASE, 0.1, "pre_mask")), (-1, ANTI)]),
-    "plausible of what is allowed": total([(1, Plausible(BASE, 0.1, "post_mask")), (-1, ANTI)]),
-    "maximum": Maximum((BASE, EXPERT, ANTI)),
-    "minimum": Minimum((BASE, EXPERT, ANTI)),
-    "farthest": total([(1, BASE), (-1, Farthest(BASE, (EXPERT, ANTI)))]),
-    "GeDi": guided(BASE, [GediTerm(EXPERT, ANTI, 3.0, 0.2, 0.8)]),
-}
-
-
-def evaluated(node: Node, device: torch.device, *, wild: bool) -> tuple[Rows, Tensor]:
-    """The rows of an expression, and what is allowed."""
-    logits = {leaf: noise(ROWS, WIDTH, seed=n) for n, leaf in enumerate((BASE, EXPERT, ANTI))}
-    if wild:
-        for leaf, place in ((BASE, 1), (EXPERT, 2)):
-            logits[leaf][place, 7] = math.nan
-            logits[leaf][place + 2] = 3e38
-    allowed = noise(ROWS, WIDTH, seed=9) > 0
-    sums = {leaf: torch.linspace(-4, 0, ROWS).to(device) for leaf in (EXPERT, ANTI)}
-    texts = [TextContext.of(range(65, 66 + row), VOCABULARY) for row in range(ROWS)]
-    rows = {leaf: each.to(device) for leaf, each in logits.items()}
-    made = evaluate(node, Step(rows, allowed.to(device), VOCABULARY, sums, texts))
-    return made, allowed.to(device)
-
-
-@pytest.mark.parametrize("name", EXPRESSIONS)
-def test_expressions_are_the_same(gpu: torch.device, name: str) -> None:
-    node = EXPRESSIONS[name]
-    expected, allowed = evaluated(node, CPU, wild=False)
-    found, there = evaluated(node, gpu, wild=False)
-    same(found.closed(there), expected.closed(allowed))
-    same(found.unheld(), expected.unheld())
-    same(found.total()[:, None], expected.total()[:, None])
-
-
-@pytest.mark.parametrize("name", EXPRESSIONS)
-def test_rows_without_numbers_are_told_the_same(gpu: torch.device, name: str) -> None:
-    expected, _ = evaluated(EXPRESSIONS[name], CPU, wild=True)
-    found, _ = evaluated(EXPRESSIONS[name], gpu, wild=True)
-    assert torch.equal(found.total().isfinite().cpu(), expected.total().isfinite())
-
-
 def test_a_row_that_is_nothing_at_all_disturbs_nothing(gpu: torch.device) -> None:
     row = torch.full((2, WIDTH), -math.inf)
     row[1, 3] = 0.0
     found, expected = Rows.of(row.to(gpu)), Rows.of(row)
     assert torch.equal(found.support.cpu(), expected.support)
     torch.testing.assert_close(found.total().cpu(), expected.total())
-
-
-class Letters:
-    """A classifier of texts, on the CPU: likes vowels, and finds some texts impossible."""
-
-    def log_probs(self, texts: list[str]) -> Tensor:
-        shares = [sum(c in "aeiou" for c in text) / max(1, len(text)) for text in texts]
-        return torch.tensor([math.log(each) if each else -math.inf for each in shares])
-
-
-@pytest.mark.parametrize("rest", ["drop", "keep"])
-@pytest.mark.parametrize("settings", [{}, {"every": 2}, {"entropy": 1.0}, {"alpha": -2.0}], ids=str)
-def test_what_a_classifier_adds_is_the_same(
-    gpu: torch.device, settings: dict[str, Any], rest: str
-) -> None:
-    term = ClassifierTerm(Letters(), **{"alpha": 2.0, "top": 20, **settings}, rest=rest)
-    texts = [TextContext.of(list(b"hello"[:row]), VOCABULARY) for row in range(ROWS)]
-    values = noise(ROWS, WIDTH, seed=8)
-    support = values > -math.inf
-    support[:, 256:] = False
-    support[0] = False
-    support[0, 97] = True  # one token alone is not asked about
-    values = values.nan_to_num(0.0, neginf=-1e30)
-    expected = rescore(Rows(values, support), term, texts, VOCABULARY)
-    found = rescore(Rows(values.to(gpu), support.to(gpu)), term, texts, VOCABULARY)
-    same(found.closed(), expected.closed())
-
-
-def test_logits_of_other_vocabularies_are_read_the_same(gpu: torch.device) -> None:
-    main = gw.Vocabulary([b"a", b"b", b"ab", b"<e>", b"<f>"], {3, 4}, width=8)
-    other = gw.Vocabulary([b"<e>", b"ab", b"b", b"a"], {0}, width=6)
-    alignment = aligned(main, other)
-    given = noise(3, 6, seed=2)
-    same(alignment.logits(given.to(gpu)), alignment.logits(given))
-    tokens = torch.tensor([[0, 1, 2]])
-    assert torch.equal(alignment.tokens(tokens.to(gpu)).cpu(), alignment.tokens(tokens))

@@ -139,9 +139,7 @@ FIELDS: dict[str, list[tuple[dict[str, Any], bool]] | str] = {
         ({"begin_suppress_tokens": list(range(97, 123))}, REFUSED),
     ],
     "bos_token_id": [({"bos_token_id": 97}, WHOLE)],
-    "cache_config": [
-        ({"cache_implementation": "static", "cache_config": {}}, WHOLE),
-    ],
+    "cache_config": [({"cache_implementation": "static", "cache_config": {}}, WHOLE)],
     "cache_implementation": [
         ({"cache_implementation": "static"}, WHOLE),
         ({"cache_implementation": "dynamic"}, WHOLE),
@@ -174,9 +172,7 @@ FIELDS: dict[str, list[tuple[dict[str, Any], bool]] | str] = {
     ],
     "epsilon_cutoff": [({**SAMPLED, "epsilon_cutoff": 0.3}, WHOLE)],
     "eta_cutoff": [({**SAMPLED, "eta_cutoff": 0.3}, WHOLE)],
-    "exponential_decay_length_penalty": [
-        ({"exponential_decay_length_penalty": (2, 3.0)}, WHOLE),
-    ],
+    "exponential_decay_length_penalty": [({"exponential_decay_length_penalty": (2, 3.0)}, WHOLE)],
     "force_words_ids": [({"force_words_ids": [[97]], "custom_generate": own_loop}, REFUSED)],
     "forced_bos_token_id": [({"forced_bos_token_id": 97}, WHOLE)],  # the prompt is longer
     "forced_eos_token_id": [
@@ -196,7 +192,7 @@ FIELDS: dict[str, list[tuple[dict[str, Any], bool]] | str] = {
         ({"max_new_tokens": None, "max_length": 4}, REFUSED),
     ],
     "max_matching_ngram_size": [
-        ({"prompt_lookup_num_tokens": 3, "max_matching_ngram_size": 1}, WHOLE),
+        ({"prompt_lookup_num_tokens": 3, "max_matching_ngram_size": 1}, WHOLE)
     ],
     "max_new_tokens": [({"max_new_tokens": 3}, WHOLE), ({"max_new_tokens": 2}, REFUSED)],
     "max_time": [
@@ -220,10 +216,10 @@ FIELDS: dict[str, list[tuple[dict[str, Any], bool]] | str] = {
     "no_repeat_ngram_size": [({"no_repeat_ngram_size": 2}, REFUSED)],
     "num_assistant_tokens": [({**DRAFT, "num_assistant_tokens": 2}, WHOLE)],
     "num_assistant_tokens_schedule": [
-        ({**DRAFT, "num_assistant_tokens_schedule": "constant"}, WHOLE),
+        ({**DRAFT, "num_assistant_tokens_schedule": "constant"}, WHOLE)
     ],
     "num_beam_groups": [
-        ({"num_beams": 4, "num_beam_groups": 2, "custom_generate": own_loop}, REFUSED),
+        ({"num_beams": 4, "num_beam_groups": 2, "custom_generate": own_loop}, REFUSED)
     ],
     "num_beams": [(BEAMS, WHOLE), ({**BEAMS, **SAMPLED}, WHOLE)],
     "num_return_sequences": [
@@ -285,10 +281,10 @@ PARAMETERS: dict[str, list[tuple[dict[str, Any], bool]] | str] = {
     "logits_processor": "see below: the order matters",
     "negative_prompt_attention_mask": "only with guidance_scale",
     "negative_prompt_ids": [
-        ({"guidance_scale": 1.5, "negative_prompt_ids": torch.tensor([[99]])}, WHOLE),
+        ({"guidance_scale": 1.5, "negative_prompt_ids": torch.tensor([[99]])}, WHOLE)
     ],
     "prefix_allowed_tokens_fn": [
-        ({"prefix_allowed_tokens_fn": lambda place, ids: list(range(WIDTH))}, REFUSED),
+        ({"prefix_allowed_tokens_fn": lambda place, ids: list(range(WIDTH))}, REFUSED)
     ],
     "self": "the model",
     "stopping_criteria": [

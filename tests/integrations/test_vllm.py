@@ -21,11 +21,7 @@ TOKENS = [*(bytes([byte]) for byte in b'ab{}":, 0123'), b"ab", b'{"', b'":', b"a
 END, OTHER_END = len(TOKENS) - 2, len(TOKENS) - 1
 WIDTH = len(TOKENS) + 3
 VOCABULARY = gw.Vocabulary(TOKENS, {END}, special={"<other>": OTHER_END})
-FINITE = [
-    {"regex": "(a|b){1,6}"},
-    {"choice": ["ab", "aab", "0"]},
-    {"regex": "[0-3]{2}a?"},
-]
+FINITE = [{"regex": "(a|b){1,6}"}, {"choice": ["ab", "aab", "0"]}, {"regex": "[0-3]{2}a?"}]
 SCHEMA = {"type": "object", "properties": {"a": {"enum": [1, 2, "b"]}}, "required": ["a"]}
 NESTED = 'root ::= "a" | "{" root "}"'
 ALL = [*FINITE, {"json": SCHEMA}, {"grammar": NESTED}, {"regex": "(ab)*0"}]

@@ -29,7 +29,8 @@ from guideway.json_schema.formulas import (
     named,
 )
 from guideway.language.fuel import metered
-from json_schemas import machine, matches, verdict
+from json_schemas import machine, verdict
+from plain_texts import matches
 
 NAMES = "abcde"
 HERE = [leaf(Required(name)) for name in NAMES]

@@ -16,19 +16,16 @@ import guideway as gw
 from guideway.json_schema import cases as json_cases
 from guideway.json_schema import meaning as json_apart
 from guideway.json_schema.discriminators import Outlines, exactly_one
-from guideway.json_schema.formulas import (
-    Holds,
-    holds,
-    leaf,
-)
-from guideway.json_schema.lowering import Lowering, lower_json_schema
+from guideway.json_schema.formulas import Holds, holds, leaf
+from guideway.json_schema.lowering import Lowering
 from guideway.json_schema.parser import parse_json_schema
 from guideway.json_schema.shortest_members import size
 from guideway.json_schema.source import JsonSchema
 from guideway.json_schema.text import Json
 from guideway.language.derivative import Derivatives
-from json_applicators import Applicators
-from json_schemas import machine, matches, verdict, write
+from json_mixtures import Mixture
+from json_schemas import machine, verdict, write
+from plain_texts import matches
 
 TYPES = {"t": {"type": "string"}, "n": {"type": "integer"}, "o": {"type": "object"}}
 REFS = [{"$ref": f"#/$defs/{name}"} for name in TYPES]
@@ -118,14 +115,12 @@ def test_instances_are_the_same_whether_told_apart_or_not(kinds):
 def test_any_schema_may_be_told_apart(monkeypatch, seed):
     monkeypatch.setattr(json_apart, "_FEWEST_TESTS", 1)
     monkeypatch.setattr(json_cases, "MOST", 0)
-    drawn, chance = Applicators(seed), random.Random(seed)
-    schema = drawn.document()
-    engine = Derivatives(lower_json_schema(JsonSchema(schema, whitespace="any")))
+    mixture = Mixture(seed, 2020, 8)
+    engine = machine(mixture.schema)
     for _ in range(6):
-        value = drawn.instance()
-        expected = verdict(schema, value)
-        if expected is not None:
-            assert matches(engine, write(value, chance)) == expected, (schema, value)
+        value = mixture.value()
+        text, expected = write(value, mixture.chance), mixture.verdict(value)
+        assert expected is None or matches(engine, text) == expected, (mixture.schema, value)
 
 
 @pytest.mark.untraced

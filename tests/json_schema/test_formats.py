@@ -24,7 +24,8 @@ from guideway.language.expr import ALL_BYTES, both, complement, repeat
 from guideway.language.nodes import Expr
 from guideway.regex.lowering import lower_regex
 from guideway.regex.parser import parse_regex
-from json_schemas import draw, machine, matches, quote, verdict
+from json_schemas import machine, quote, verdict
+from plain_texts import draw, matches
 
 MACHINES: dict[str, Derivatives] = {}
 

@@ -8,12 +8,7 @@ import pytest
 
 import guideway as gw
 from guideway.json_schema.formulas import FALSE, Atom, Matching
-from guideway.json_schema.key_classes import (
-    Keysets,
-    any_of_strings,
-    strings_with,
-    surely_apart,
-)
+from guideway.json_schema.key_classes import Keysets, any_of_strings, strings_with, surely_apart
 from guideway.json_schema.spelling import Spelling
 from guideway.language.derivative import Derivatives
 from guideway.language.expr import both
@@ -142,10 +137,7 @@ def test_flags_hold_beside_what_python_does_not_have(pattern: str) -> None:
     constraint = gw.compile(gw.JsonSchema({"type": "string", "pattern": pattern}), BYTES)
     assert [
         text for text in ("a", "A", "b", "aa", "a\n") if constraint.matches(json.dumps(text))
-    ] == [
-        "a",
-        "A",
-    ]
+    ] == ["a", "A"]
 
 
 def test_flags_that_are_wrong_are_refused_where_they_stand() -> None:

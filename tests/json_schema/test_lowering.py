@@ -19,7 +19,8 @@ from guideway.language.derivative import Derivatives
 from guideway.language.finite_languages import Decisions
 from guideway.language.nodes import Expr
 from guideway.sources.json_style import Whitespace
-from json_schemas import draw, instances, machine, matches, verdict, write
+from json_schemas import instances, machine, verdict, write
+from plain_texts import draw, matches
 
 DRAFT_4 = "http://json-schema.org/draft-04/schema#"
 SEEDS = st.integers(0, 2**32)

@@ -1,6 +1,7 @@
 """What schemas say, read in the order of what they lean on."""
 
-from json_schemas import machine, matches, verdict
+from json_schemas import machine, verdict
+from plain_texts import matches
 
 
 def test_a_schema_that_two_others_lean_on_is_read_once_and_holds_for_both():

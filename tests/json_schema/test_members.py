@@ -41,10 +41,10 @@ from guideway.language import shortest_string
 from guideway.language.derivative import Derivatives, read_byte
 from guideway.language.expr import ALL_BYTES, EPSILON
 from guideway.language.fuel import metered
-from guideway.language.nodes import Expr
 from guideway.language.shortest_string import Least
-from json_applicators import Applicators
-from json_schemas import machine, matches, verdict, write
+from json_mixtures import Mixture
+from json_schemas import machine, verdict, write
+from plain_texts import behind, matches
 
 
 def least(expr) -> Least:
@@ -55,14 +55,14 @@ def least(expr) -> Least:
 @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=40)
 @given(st.integers(0, 2**32))
 def test_whatever_lives_has_a_shortest_text_and_nothing_else_has(seed):
-    drawn, chance = Applicators(seed), random.Random(seed)
-    expr = lower_json_schema(JsonSchema(drawn.document()))
+    mixture = Mixture(seed, 2020, 8)
+    expr = lower_json_schema(JsonSchema(mixture.schema))
     engine, shortest = Derivatives(expr), least(expr)
     assert engine.alive(expr) == (shortest.word(expr) is not None)
     if not engine.alive(expr):
         return
     state = expr
-    for byte in write(drawn.instance(), chance).encode():
+    for byte in write(mixture.value(), mixture.chance).encode():
         following = read_byte(state, byte, engine._derive)
         assert engine.alive(following) == (shortest.word(following) is not None)
         if not engine.alive(following):
@@ -143,11 +143,8 @@ def test_where_one_value_cannot_be_written_the_next_is_taken() -> None:
     schema = {"type": "object", "maxProperties": 2, "anyOf": options}
     lowered = lower_json_schema(JsonSchema(schema, spelling="plain"))
     engine = Derivatives(lowered, ALL_BYTES & ~(1 << ord("x")))
-    state = engine.start()
-    for byte in b'{"a":"y"':
-        after = engine.step(state, byte)
-        assert after is not None
-        state = after
+    state = behind(engine, '{"a":"y"')
+    assert state is not None
     assert engine.shortest(state) == b"}"
 
 
@@ -330,22 +327,19 @@ def members(chance: random.Random, count: int) -> str:
 def test_what_is_remembered_changes_no_length(schema, count):
     source = JsonSchema(schema, whitespace="compact", spelling="plain")
     chance, compared = random.Random(3), 0
-    expr = lower_json_schema(source)
-    warm = Derivatives(expr)
+    warm = Derivatives(lower_json_schema(source))
     for _ in range(count):
         text = members(chance, chance.randint(0, 4)) + chance.choice(['"', '"q', '"x'])
-        length = length_behind(warm, expr, text)
-        expr_anew = lower_json_schema(source)  # which remembers nothing
-        assert length == length_behind(Derivatives(expr_anew), expr_anew, text)
+        length = length_behind(warm, text)
+        anew = Derivatives(lower_json_schema(source))  # which remembers nothing
+        assert length == length_behind(anew, text)
         compared += length is not None
     assert compared >= count / 8
 
 
-def length_behind(machine: Derivatives, expr: Expr, text: str) -> int | None:
+def length_behind(machine: Derivatives, text: str) -> int | None:
     """How much has to follow a text at least; None if nothing can."""
-    state: Expr | None = expr
-    for byte in text.encode():
-        state = None if state is None else machine.step(state, byte)
+    state = behind(machine, text)
     return None if state is None else machine.shortest_length(state)
 
 
@@ -484,14 +478,6 @@ def closed(seed: int) -> tuple[dict[str, object], list[str]]:
     return schema, [json.dumps(one, separators=(",", ":")) for one in allowed]
 
 
-def read(engine: Derivatives, text: str) -> "Expr | None":
-    """The state behind a text, None if nothing may follow."""
-    state: Expr | None = engine.start()
-    for byte in text.encode():
-        state = None if state is None else engine.step(state, byte)
-    return state
-
-
 @pytest.mark.parametrize("seed", range(40))
 def test_what_is_found_is_as_short_as_the_shortest_of_all_sets_of_names(seed):
     schema, texts = closed(seed)
@@ -507,7 +493,7 @@ def test_behind_each_name_it_is_as_short_as_the_shortest_set_with_that_name(seed
     engine = machine(schema, whitespace="compact")
     for name in MEMBERS_NAMES:
         quoted = json.dumps(name)
-        state = read(engine, f"{{{quoted}")
+        state = behind(engine, f"{{{quoted}")
         lengths = [len(text) for text in texts if quoted in text]
         assert (state is not None) == bool(lengths)
         if state is not None:
@@ -533,7 +519,7 @@ def test_what_one_of_many_objects_needs_is_found_in_few_tries(begun):
     objects = [{"properties": {f"p{n}": {"type": "string"}} | one} for n in range(30)]
     schema = {"type": "object", "oneOf": objects}
     engine = machine(schema, whitespace="compact")
-    state = read(engine, begun)
+    state = behind(engine, begun)
     assert state is not None
     with metered(lambda parts: None):
         rest = engine.shortest(state)

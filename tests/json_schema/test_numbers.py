@@ -37,7 +37,8 @@ from guideway.language.expr import EMPTY
 from guideway.language.nodes import Expr
 from guideway.language.regular import contains
 from json_branches import tangle
-from json_schemas import machine, matches
+from json_schemas import machine
+from plain_texts import matches
 from random_walks import BYTES, text_of
 from shares import one_in
 
@@ -472,11 +473,7 @@ def test_none_and_all_but_of_what_is_far_away():
 def test_long_numbers_are_written_in_two_forms():
     digits = "12345" * 200
     engine = Derivatives(exactly(Decimal(f"0.{digits}")))
-    for told in (
-        f"0.{digits}",
-        f"0.{digits}00",
-        f"{digits[:1]}.{digits[1:]}e-1",
-    ):
+    for told in (f"0.{digits}", f"0.{digits}00", f"{digits[:1]}.{digits[1:]}e-1"):
         assert matches(engine, told)
     assert not matches(engine, f"0.{digits}1")
 

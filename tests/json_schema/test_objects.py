@@ -18,7 +18,7 @@ from guideway.json_schema.spelling import Spelling, json_style
 from guideway.language.derivative import Derivatives
 from guideway.language.expr import EMPTY, EPSILON, alt, literal
 from guideway.language.nodes import Expr
-from json_schemas import draw, matches
+from plain_texts import draw, matches
 from shares import one_in
 
 ONE, TWO = literal("1"), literal("2")

@@ -16,7 +16,8 @@ from guideway.json_schema import resources as json_schema_files
 from guideway.json_schema.parser import parse_json_schema
 from guideway.json_schema.resources import meta_schemas
 from guideway.json_schema.source import JsonSchema
-from json_schemas import machine, matches
+from json_schemas import machine
+from plain_texts import matches
 
 DRAFT_4 = "http://json-schema.org/draft-04/schema#"
 DRAFT_7 = "http://json-schema.org/draft-07/schema#"

@@ -22,7 +22,8 @@ from guideway.language.regular import contains
 from guideway.regex.lowering import lower_regex
 from guideway.regex.parser import parse_regex
 from json_branches import tangle
-from json_schemas import machine, matches, verdict
+from json_schemas import machine, verdict
+from plain_texts import behind, matches
 
 LISTED = [1, 6, 2.5, -35, 9007199254740991, 9007199254740993]
 DENIED: list[dict[str, Any]] = [
@@ -183,16 +184,9 @@ def test_a_rule_of_words_denotes_the_words_that_it_lists(words, style) -> None:
     assert rule is not None
     assert words_of(rule) == (tuple(words), style)
     machine = Derivatives(rule)
-
-    def matches(text: bytes) -> bool:
-        rest = rule
-        for byte in text:
-            rest = None if rest is None else machine.step(rest, byte)
-        return rest is not None and machine.accepts(rest)
-
-    assert all(matches(json.dumps(word, ensure_ascii=False).encode()) for word in words)
-    assert not any(matches(text) for text in (b'"b"', b'"a', b"a", b'"abc"'))
-    assert matches(b'"\\u0061"') == (style is ANY)
+    assert all(matches(machine, json.dumps(word, ensure_ascii=False)) for word in words)
+    assert not any(matches(machine, text) for text in ('"b"', '"a', "a", '"abc"'))
+    assert matches(machine, r'"\u0061"') == (style is ANY)
 
 
 def test_the_shortest_rest_of_many_words_is_that_of_one_that_can_be_written() -> None:
@@ -208,10 +202,9 @@ def test_the_shortest_rest_of_many_words_is_that_of_one_that_can_be_written() ->
     ):
         rule = words_rule(words, ANY)
         assert rule is not None
-        machine, after = Derivatives(rule, spellable), rule
-        for byte in begun:
-            after = machine.step(after, byte)
-            assert after is not None
+        machine = Derivatives(rule, spellable)
+        after = behind(machine, begun)
+        assert after is not None
         assert machine.shortest(after) == rest
 
 

@@ -14,7 +14,8 @@ from guideway.language.expr import EMPTY, EPSILON, concat, literal
 from guideway.language.nodes import Expr
 from guideway.language.utf8 import SCALARS, CodePoints, points
 from guideway.sources.json_style import Whitespace
-from json_schemas import draw, matches, quote
+from json_schemas import quote
+from plain_texts import draw, matches
 
 ANY, PLAIN = Spelling(plain=False), Spelling(plain=True)
 SCALAR = st.characters(exclude_categories=["Cs"])

@@ -9,22 +9,8 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from guideway.language.expr import (
-    alt,
-    alt_by_head,
-    byte_set,
-    concat,
-    literal,
-    repeat,
-)
-from guideway.language.nodes import (
-    Expr,
-    Range,
-    added,
-    contains,
-    multiplied,
-    united,
-)
+from guideway.language.expr import alt, alt_by_head, byte_set, concat, literal, repeat
+from guideway.language.nodes import Expr, Range, added, contains, multiplied, united
 from toys import joined, language, repeated
 
 SIZE = 6
@@ -55,10 +41,7 @@ def combined(inner: st.SearchStrategy[Built]) -> st.SearchStrategy[Built]:
     return st.one_of(
         several.map(lambda parts: (concat(*(e for e, _ in parts)), chain([s for _, s in parts]))),
         several.map(
-            lambda parts: (
-                alt(*(e for e, _ in parts)),
-                frozenset().union(*(s for _, s in parts)),
-            )
+            lambda parts: (alt(*(e for e, _ in parts)), frozenset().union(*(s for _, s in parts)))
         ),
         several.map(
             lambda parts: (

@@ -18,31 +18,11 @@ from guideway.language.expr import (
     repeat,
 )
 from guideway.language.nodes import Rule
-from json_schemas import machine, matches
-from toys import (
-    ALPHABET,
-    distinct,
-    expressions,
-    is_distinct,
-    language,
-    nested,
-    strings,
-)
+from json_schemas import machine
+from plain_texts import behind, matches
+from toys import ALPHABET, distinct, expressions, is_distinct, language, nested, strings
 
 SIZE = 4
-
-
-def read(machine, state, text):
-    for byte in text:
-        state = machine.step(state, byte)
-        if state is None:
-            return None
-    return state
-
-
-def accepted(machine, text):
-    state = read(machine, machine.start(), text)
-    return state is not None and machine.accepts(state)
 
 
 @pytest.mark.untraced
@@ -50,7 +30,7 @@ def accepted(machine, text):
 def test_a_text_is_accepted_exactly_if_it_is_in_the_language(expr):
     machine = Derivatives(expr, sum(1 << b for b in ALPHABET))
     expected = language(expr, SIZE)
-    found = {text for text in strings(SIZE) if accepted(machine, text)}
+    found = {text for text in strings(SIZE) if matches(machine, text)}
     assert found == expected
 
 
@@ -58,12 +38,12 @@ def test_a_text_is_accepted_exactly_if_it_is_in_the_language(expr):
 def test_a_step_exists_exactly_where_some_text_goes_on_so(expr):
     machine = Derivatives(expr, sum(1 << b for b in ALPHABET))
     for text in strings(2):
-        state = read(machine, machine.start(), text)
+        state = behind(machine, text)
         if state is None or not machine.alive(state):
             # The language has no text with this beginning: none up to a size that covers the toys.
             assert not any(word.startswith(text) for word in language(expr, SIZE))
         else:
-            assert accepted(machine, text + machine.shortest(state))
+            assert matches(machine, text + machine.shortest(state))
 
 
 @given(expressions())
@@ -100,13 +80,13 @@ def check_arcs(machine, state, alphabet):
 def test_captured_words_never_repeat():
     machine = Derivatives(distinct())
     texts = {b"[" + text + end for text in strings(6) for end in (b"]", b"")}
-    assert {text for text in texts if accepted(machine, text)} == set(filter(is_distinct, texts))
+    assert {text for text in texts if matches(machine, text)} == set(filter(is_distinct, texts))
 
 
 def test_every_state_of_a_capture_can_end_in_its_shortest_text():
     machine = Derivatives(distinct())
     for text in strings(6):
-        state = read(machine, machine.start(), b"[" + text)
+        state = behind(machine, b"[" + text)
         if state is not None:
             check_arcs(machine, state, ALPHABET + b"[]")
             assert is_distinct(b"[" + text + machine.shortest(state))

@@ -353,10 +353,7 @@ def test_nodes_are_told_to_a_watcher_with_what_they_were_made_of():
         ("base.nucleus(0.9)", pytest.approx(divergence(nucleus, a), abs=1e-5)),
         ("+ 1*base.nucleus(0.9)", pytest.approx([0, 0, 0], abs=1e-5)),
         ("+ 2*expert", pytest.approx(divergence(nucleus + 2 * b, nucleus), abs=1e-5)),
-        (
-            "- 2*anti",
-            pytest.approx(divergence(nucleus + 2 * b - 2 * c, nucleus + 2 * b), abs=1e-5),
-        ),
+        ("- 2*anti", pytest.approx(divergence(nucleus + 2 * b - 2 * c, nucleus + 2 * b), abs=1e-5)),
     ]
     assert told_of(A) == [("base", None)]
     assert told_of(total([(2, A)])) == [

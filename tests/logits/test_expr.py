@@ -35,34 +35,6 @@ class Nothing:
         raise NotImplementedError
 
 
-def test_sums_are_flat_and_equal_leaves_are_added_up():
-    node = total([(1, A), (1.5, total([(1, B), (-1, C)])), (0.5, C)])
-    assert node == Linear(((1.0, A), (1.5, B), (-1.0, C)))
-
-
-def test_a_coefficient_of_zero_and_what_cancels_leave_no_trace():
-    assert total([(1, A), (0, B)]) is A
-    assert total([(1, A), (2, total([(1, B), (-1, B), (1, C)])), (-2, C)]) is A
-
-
-def test_what_cancels_itself_is_zero_which_can_be_added():
-    zero = total([(1, A), (-1, A)])
-    assert zero == Linear(())
-    assert show(zero) == "0"
-    assert total([(1, B), (3, zero)]) is B
-
-
-@pytest.mark.parametrize("bad", [float("nan"), float("inf"), -2e6, True])
-def test_a_coefficient_is_a_number_within_range(bad):
-    with pytest.raises(gw.SourceError, match="a coefficient is"):
-        total([(bad, A)])
-
-
-def test_coefficients_that_grow_out_of_range_are_refused():
-    with pytest.raises(gw.SourceError, match="a coefficient"):
-        total([(1e6, total([(1e6, A)]))])
-
-
 def test_normal_forms_have_coefficients_that_sum_to_one():
     node = normalized(total([(1, A), (-0.6, B)]))
     assert node == Linear(((2.5, A), (-1.5, B)))
@@ -71,21 +43,6 @@ def test_normal_forms_have_coefficients_that_sum_to_one():
     halved = normalized(guided(Linear(((2.0, A),)), [term]))
     assert isinstance(halved, Guided)
     assert (halved.inner, [each.alpha for each in halved.terms]) == (A, [1.5])
-
-
-def test_a_normal_form_needs_a_sum():
-    with pytest.raises(gw.SourceError, match="sum to 0"):
-        normalized(total([(1, A), (-1, B)]))
-
-
-def test_classifier_terms_are_scaled_with_what_they_are_added_to():
-    term = ClassifierTerm(Nothing(), 3)
-    node = total([(2, guided(A, [term])), (1, B)])
-    assert isinstance(node, Guided)
-    assert node.inner == Linear(((2.0, A), (1.0, B)))
-    assert [each.alpha for each in node.terms] == [6]
-    assert guided(guided(A, [term]), [term]).terms == (term, term)
-    assert total([(0, guided(A, [term])), (1, B)]) is B
 
 
 def test_leaves_are_told_once_in_the_order_of_writing():
@@ -115,21 +72,6 @@ def test_leaves_can_be_changed_everywhere_but_in_classifiers():
         assert show(changed) == show(node)
         assert Leaf("a!", "base") in leaves(changed)
     assert leaves(mapped(kinds[-1], change))[1:] == [B, C]
-
-
-@pytest.mark.parametrize(("node", "text"), [
-    (total([(1, A), (1.5, B), (-1.5, C)]), "base + 1.5*expert - 1.5*anti"),
-    (total([(-1, A), (1, B)]), "-base + expert"),
-    (total([(-2, A)]), "-2*base"),
-    (Maximum((A, B)), "maximum(base, expert)"),
-    (Minimum((A, B)), "minimum(base, expert)"),
-    (Plausible(total([(1, A), (1, B)]), 0.1), "(base + expert).plausible(0.1)"),
-    (Nucleus(A, 0.9, "pre_mask"), "base.nucleus(0.9, 'pre_mask')"),
-    (Farthest(A, (B, C)), "farthest(base, expert, anti)"),
-    (guided(A, [GediTerm(B, C, 30, 0, 1)]), "base + gedi(expert, anti, alpha=30)"),
-])  # fmt: skip
-def test_expressions_are_printed_as_they_would_be_written(node, text):
-    assert show(node) == text
 
 
 def test_numbers_are_checked_against_their_range():

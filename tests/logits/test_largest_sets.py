@@ -84,8 +84,4 @@ def test_wide_sets_and_narrow_ones_are_found_in_one_batch():
 def test_a_bound_keeps_what_is_equal_to_it():
     row = torch.tensor([[1.0, 2.0, -math.inf], [0.0, -1e-45, 5.0], [3.0, 4.0, 5.0]])
     kept = cut(row, torch.tensor([2.0, 0.0, -math.inf]))
-    assert kept.tolist() == [
-        [-math.inf, 2.0, -math.inf],
-        [0.0, -math.inf, 5.0],
-        [3.0, 4.0, 5.0],
-    ]
+    assert kept.tolist() == [[-math.inf, 2.0, -math.inf], [0.0, -math.inf, 5.0], [3.0, 4.0, 5.0]]

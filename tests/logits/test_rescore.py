@@ -337,10 +337,7 @@ def test_a_pair_of_models_is_bayes_rule_with_the_mean_over_tokens():
     sums, steps = noise(32, 2, 2), [0, 3]
     given = gedi_log_probs(wanted, unwanted, sums, steps)
     for row, count in enumerate((1, 4)):
-        both = [
-            (sums[row, 0] + wanted[row]) / count,
-            (sums[row, 1] + unwanted[row]) / count,
-        ]
+        both = [(sums[row, 0] + wanted[row]) / count, (sums[row, 1] + unwanted[row]) / count]
         torch.testing.assert_close(given[row], torch.stack(both).log_softmax(0)[0])
 
 

@@ -80,9 +80,7 @@ def check(result: "Result", task: Task, settings: str) -> None:
 
 
 @pytest.mark.slow
-def test_no_fewer_fields_are_right_than_before(
-    answers: "dict[tuple[str, str], Result]",
-) -> None:
+def test_no_fewer_fields_are_right_than_before(answers: "dict[tuple[str, str], Result]") -> None:
     counts = [agreement(answers[task.name, "greedy"].text, task.expected) for task in TASKS]
     share = sum(right for right, _ in counts) / sum(leaves for _, leaves in counts)
     results = json.loads((HERE / "results.json").read_text("utf-8"))

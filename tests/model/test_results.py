@@ -36,11 +36,7 @@ def say(*facts: object) -> None:
 
 @pytest.mark.parametrize(
     ("prompt", "type_", "how"),
-    [
-        (TEXT, Summary, {}),
-        (TEXT, Person, {}),
-        (TEXT, Person, {"num_beams": 2}),
-    ],
+    [(TEXT, Summary, {}), (TEXT, Person, {}), (TEXT, Person, {"num_beams": 2})],
     ids=["summary", "person", "beams"],
 )
 def test_every_budget_gives_the_text_of_a_large_one_or_says_that_it_does_not(

@@ -12,14 +12,12 @@ import pytest
 from jsonschema import Draft202012Validator
 from pydantic import (
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     Field,
     GetCoreSchemaHandler,
     GetJsonSchemaHandler,
     ImportString,
     JsonValue,
-    PlainValidator,
     TypeAdapter,
     ValidationError,
     WithJsonSchema,
@@ -47,13 +45,6 @@ def schema_of(type_: Any) -> dict[str, Any]:
 
 def same(value: Any) -> Any:
     return value
-
-
-def test_an_input_type_that_a_validator_declares_counts() -> None:
-    told = BeforeValidator(same, json_schema_input_type=bool)
-    assert schema_of(Annotated[int, told]) == {"type": "boolean"}
-    plain = PlainValidator(same, json_schema_input_type=bool)
-    assert schema_of(Annotated[int, plain]) == {"type": "boolean"}
 
 
 class Upper:

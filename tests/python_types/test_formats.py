@@ -326,6 +326,7 @@ WEB = ["127.0.0.1/", "127.0.0.1:8080/x", "[::1]/", "[2001:db8::1]:65535/", "u:p@
 WEB += ["a:9999/", "3com.com/", "1.a/", "a_b.c.de./", "x--n.xn-a/", "a.01x/", "a.1-/", "-/%7c"]
 NONE = ["mailto:ada@b.de", "urn:a:b", "tel:+491", "data:,a%20b", "a:", "a:/b?c#d", "a:///b", "a://"]
 HOSTS = ["a", "a,b", "u:p@A:1,[::1]:2/x,y", "127.0.0.1,b.c?d=e", "a_b/"]
+NEAR = ["f", "fi", "fil", "files", "file+a", "fa", "fia", "fila", "a", "http"]
 BAD = ["a.256.0.0.0", "a.1", "a.0x", "xn--a", "a.xn--", "a:65536", "[1::2::3]", "u@", ":1", "a b"]
 
 
@@ -338,6 +339,9 @@ def quoted(*urls: str) -> list[str]:
     (AnyUrl, [f"ws://{rest}" for rest in WEB], ["http://", "https://u@/", "ftp://:1"]),
     (AnyUrl, [*NONE, "file:///a", "file:///", "file://"], ["file://a:1/", "file://u@a/"]),
     (AnyUrl, ["a://B_~!,%20:1/x", "ftps://1.2", "f:x", "fil:x"], ["a://:1", "a://u@/x"]),
+    (AnyUrl, [f"{near}://x:80/" for near in NEAR], ["file://x:80", "file://x:80/"]),
+    (FileUrl, ["file://x/", "file://x"], ["file://x:80", "file://x:80/"]),
+    (HttpUrl, ["http://x:80/"], ["file://x/"]),
     (AmqpDsn, ["amqp:///x", "amqps://u:p@h:1/v"], ["http://a"]),
     (RedisDsn, ["redis://:p@h:6379/0"], ["redis:a"]),
     (PostgresDsn, [f"postgres://{hosts}" for hosts in HOSTS], ["postgres://a,", "postgres:"]),

@@ -20,6 +20,7 @@ from guideway.regex.lowering import lower_regex
 from guideway.regex.parser import parse_regex
 from guideway.regex.tree import Class, Shorthand
 from guideway.regex.unicode import class_points, shorthand_points
+from plain_texts import matches
 from random_walks import BYTES
 from type_oracle import check_offers
 
@@ -37,11 +38,7 @@ def members(pattern: str) -> set[str]:
 
 
 def is_in(pattern: str, text: str) -> bool:
-    language = Derivatives(lower_regex(parse_regex(pattern, "ecma")))
-    state = language.start()
-    for byte in text.encode():
-        state = state and language.step(state, byte)
-    return state is not None and language.accepts(state)
+    return matches(Derivatives(lower_regex(parse_regex(pattern, "ecma"))), text)
 
 
 @pytest.mark.parametrize("letter", "dsw")

@@ -29,7 +29,7 @@ from guideway.regex.tree import (
     outline,
 )
 from guideway.sources.sources import DIALECTS, Dialect
-from json_schemas import matches
+from plain_texts import matches
 from regex_samples import oracle
 
 PLAIN = Mode()

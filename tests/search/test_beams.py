@@ -18,7 +18,6 @@ from guideway.generation.row.request import Completion, Request
 from guideway.models.fake import FakeModel
 from guideway.sampling.noise import branch, gumbel, stream
 from guideway.sampling.settings import Sampling
-from interrupts import interrupted
 from whole_batches import find
 
 if TYPE_CHECKING:
@@ -366,18 +365,3 @@ def test_several_end_ids_are_ways_to_end_one_text():
     )[0]
     assert [done.tokens for done in found] == [(), (), ()]
     assert len({done.score for done in found}) == 1
-
-
-def test_an_interrupted_search_gives_what_it_has():
-    calls = list[int]()
-
-    def logits(prefix: tuple[int, ...]) -> list[float]:
-        calls.append(len(prefix))
-        if len(prefix) > 3:
-            raise KeyboardInterrupt
-        return [0.0, 1.0, -9.0]
-
-    two = Request((0,), sampling=Sampling(num_beams=2))
-    (found,) = interrupted(FakeModel(BITS, logits), [two])
-    assert [done.finish_reason for done in found] == ["interrupted"]
-    assert len(found[0].tokens) == 3

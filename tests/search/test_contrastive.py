@@ -12,7 +12,6 @@ from guideway.api.model import Model
 from guideway.generation.row.request import Request
 from guideway.models.fake import FakeModel
 from guideway.sampling.settings import Sampling
-from interrupts import interrupted
 from small_models import LETTERS, model, noise
 from whole_batches import find
 
@@ -233,18 +232,3 @@ def test_what_it_cannot_do_is_refused_by_name():
     nothing = gw.Model(FakeModel(BITS, lambda _: [-torch.inf, 0, 0], states=lambda _: [1.0]))
     with pytest.raises(gw.DeadEndError, match="no token is left at step 0"):
         nothing.generate("1", gw.Regex("00"), penalty_alpha=0.6)
-
-
-def test_an_interrupt_leaves_what_there_is():
-    calls = iter(range(100))
-
-    def state(prefix: tuple[int, ...]) -> list[float]:
-        if next(calls) == 12:
-            raise KeyboardInterrupt
-        return [1.0, float(len(prefix))]
-
-    (done,) = interrupted(
-        FakeModel(BITS, lambda prefix: [1.0, 0.0, -9.0], states=state),
-        [Request((0,), sampling=Sampling(penalty_alpha=0.1, max_new_tokens=30))],
-    )[0]
-    assert (done.finish_reason, len(done.tokens) > 1) == ("interrupted", True)

@@ -128,9 +128,7 @@ def test_asap_knows_the_toy_grammar_after_its_first_text(monkeypatch: pytest.Mon
     assert tokens(found).count(ZEROS) == 1
 
 
-def test_the_law_of_asap_tends_to_the_truth(
-    monkeypatch: pytest.MonkeyPatch,
-):
+def test_the_law_of_asap_tends_to_the_truth(monkeypatch: pytest.MonkeyPatch):
     model = remembered(FakeModel.random(BITS, 11))
     texts = words(6, 6, but="11")
     law = open_law(model, texts)

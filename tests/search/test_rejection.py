@@ -11,7 +11,6 @@ from guideway.generation.row.request import Completion, Request
 from guideway.models.fake import FakeModel
 from guideway.sampling.settings import Sampling
 from guideway.search.adaptive import Rejection
-from interrupts import interrupted
 from open_law import open_law, shares
 from whole_batches import find
 
@@ -133,27 +132,6 @@ def test_free_text_is_drawn_as_ever_since_nothing_holds_it(mode: str):
     if mode == "smc":
         assert found[0].population is not None
         assert found[0].population.log_evidence == pytest.approx(0, abs=1e-6)
-
-
-def test_an_interrupt_gives_what_there_is(monkeypatch: pytest.MonkeyPatch):
-    calls = 0
-
-    def logits(prefix: tuple[int, ...]) -> list[float]:
-        nonlocal calls
-        calls += 1
-        if calls > 3:
-            raise KeyboardInterrupt
-        return [0.0, 0.0, -math.inf]
-
-    for mode in EXACT:
-        calls = 0
-        constraint = gw.compile(gw.Regex("[01]{5}"), BITS)
-        sampling = Sampling(seed=3, exactness=mode, max_new_tokens=9)
-        (done,) = interrupted(FakeModel(BITS, logits), [Request((0,), constraint, sampling)])
-        assert (done[0].finish_reason, done[0].tokens == ()) in (
-            ("stop", False),
-            ("interrupted", False),
-        )
 
 
 @pytest.mark.parametrize("mode", EXACT)

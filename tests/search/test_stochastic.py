@@ -15,7 +15,6 @@ from guideway.models.fake import FakeModel
 from guideway.sampling.noise import gumbel, keys, streams
 from guideway.sampling.settings import Sampling
 from guideway.search.stochastic import conditioned, weight
-from interrupts import interrupted
 from whole_batches import find, generate
 
 BITS = gw.Vocabulary([b"0", b"1", b"<eos>"], eos_ids={2})
@@ -76,24 +75,11 @@ def plackett_luce(shares: dict[str, float], count: int) -> dict[tuple[str, ...],
     return found
 
 
-def test_the_truth_is_a_distribution():
-    assert sum(truth().values()) == pytest.approx(1, abs=1e-6)
-    assert len(truth()) == 6
-
-
 @pytest.mark.parametrize("count", [1, 2, 3, 4])
 def test_orders_have_the_law_of_drawing_without_replacement(count: int):
     found = Counter(tuple(done.text for done in each[:count]) for each in samples(4))
     value, bound = chi_squared(found, plackett_luce(truth(), count))
     assert value < bound
-
-
-def test_inclusion_probabilities_are_those_of_drawing_without_replacement():
-    orders = plackett_luce(truth(), 4)
-    for text in truth():
-        expected = sum(share for order, share in orders.items() if text in order)
-        found = sum(text in [done.text for done in each] for each in samples(4)) / DRAWS
-        assert abs(found - expected) < 4 * math.sqrt(expected * (1 - expected) / DRAWS)
 
 
 def test_one_beam_has_the_law_of_ordinary_samples():
@@ -225,15 +211,3 @@ def test_where_nothing_has_a_probability_there_is_a_dead_end():
     sampling = Sampling(num_beams=2, stochastic_beams=True, seed=1)
     with pytest.raises(gw.DeadEndError, match="row 0: no beam is left at step 0"):
         find(model, [Request((0,), sampling=sampling)])
-
-
-def test_an_interrupted_search_gives_what_it_has_without_weights():
-    def logits(prefix: tuple[int, ...]) -> list[float]:
-        if len(prefix) > 3:
-            raise KeyboardInterrupt
-        return [0.0, 1.0, -9.0]
-
-    sampling = Sampling(num_beams=2, num_return_sequences=2, stochastic_beams=True, seed=1)
-    (found,) = interrupted(FakeModel(BITS, logits), [Request((0,), sampling=sampling)])
-    assert [done.finish_reason for done in found] == ["interrupted"] * 2
-    assert [done.weight for done in found] == [None, None]

@@ -68,8 +68,9 @@ def add(kind: str, *bodies: tuple[dict[str, Any], str], path: str = CHAT) -> Non
     HOSTILE.append(made)
 
 
-def schemas(*given: Any) -> list[tuple[dict[str, Any], str]]:
-    return [({"structured_outputs": {"json": each}}, "") for each in given]
+def add_sources(kind: str, form: str, *given: Any, named: str = "") -> None:
+    """A class of requests with a wrong source of some form."""
+    add(kind, *(({"structured_outputs": {form: each}}, named) for each in given))
 
 
 def nested(depth: int) -> Any:
@@ -107,179 +108,77 @@ for name, wrong in {
 }.items():
     add(f"wrong {name}", *(({name: each}, name.split("_")[0]) for each in wrong))
 
-add(
-    "messages",
-    *(
-        ({"messages": [each]}, "")
-        for each in (
-            {},
-            {"role": "user"},
-            {"role": 5, "content": "a"},
-            {"content": "a"},
-            {"role": "user", "content": 5},
-            {
-                "role": "user",
-                "content": [{"type": "image_url", "image_url": {"url": "http://a/b"}}],
-            },
-            {"role": "user", "content": [{"type": "input_audio"}]},
-            {"role": "assistant", "content": None, "tool_calls": [5]},
-        )
-    ),
-)
-add(
-    "unknown fields", *(({name: 1}, name) for name in ("foo", "temprature", "__class__", "n\u0000"))
-)
-add(
-    "refused fields",
-    *(
-        ({name: value}, name)
-        for name, value in {
-            "audio": {"voice": "a"},
-            "chat_template": "{{ cycler.__init__.__globals__.os.popen('id').read() }}",
-            "previous_response_id": "resp_1",
-            "web_search_options": {},
-            "ignore_eos": True,
-        }.items()
-    ),
-)
-add("deep schemas", *schemas(nested(80), nested(500)))
-add("schemas that fetch", *schemas(*({"$ref": f"{way}://127.0.0.1/x"} for way in ("http", "file"))))
-add(
-    "wrong schemas",
-    *schemas(
-        5,
-        [],
-        "{",
-        {"type": "strin"},
-        {"type": 5},
-        {"properties": 5},
-        {"properties": {"a": {"minLength": "x"}}},
-        {"required": "a"},
-        {"$ref": "#/nowhere"},
-        {"$ref": 5},
-        chain(900),
-        {"enum": []},
-        {"minimum": 3, "maximum": 2, "type": "number"},
-        {"type": "string", "minLength": 3, "maxLength": 2},
-        {"type": "array", "items": {"type": "boolean"}, "minItems": 3, "uniqueItems": True},
-        {"not": {}},
-        {"$defs": {"a": {"$ref": "#/$defs/a"}}, "$ref": "#/$defs/a"},
-        {"type": "object", "properties": {"a": {"$ref": "#"}}, "required": ["a"]},
-        {"type": "array", "minItems": 10**9},
-        {"type": "string", "minLength": 10**30},
-        {"type": "string", "pattern": "("},
-    ),
-)
-add(
-    "wrong regexes",
-    *(
-        ({"structured_outputs": {"regex": each}}, "")
-        for each in (
-            "(",
-            ")",
-            "[z-a]",
-            "a{3,2}",
-            "a{99999999999}",
-            "*",
-            r"\p{Nothing}",
-            "(?<=a)b",
-            "(" * 30_000,
-            "(?=b)a",
-            "[" * 3000,
-            "\\",
-        )
-    ),
-)
-add(
-    "wrong grammars",
-    *(
-        ({"structured_outputs": {"grammar": each}}, "")
-        for each in (
-            "",
-            "start",
-            "start: nothing",
-            "start: start",
-            'start: "a" start',
-            "root ::= root",
-            'root ::= "a" nothing',
-            "root ::= " + "(" * 30_000,
-            "start: /(/",
-            "%import os\nstart: /a/",
-            "%import /etc/passwd (A)\nstart: A",
-            "start: a\na: b\nb: a",
-        )
-    ),
-)
-add(
-    "wrong choices",
-    *(
-        ({"structured_outputs": {"choice": each}}, "choice")
-        for each in ([], "a", [5], [["a"]], ["a"] * 20_000, {"a": 1})
-    ),
-)
+IMAGE = {"type": "image_url", "image_url": {"url": "http://a/b"}}
+add("messages", *(({"messages": [each]}, "") for each in (
+    {}, {"role": "user"}, {"role": 5, "content": "a"}, {"content": "a"},
+    {"role": "user", "content": 5}, {"role": "user", "content": [IMAGE]},
+    {"role": "user", "content": [{"type": "input_audio"}]},
+    {"role": "assistant", "content": None, "tool_calls": [5]},
+)))  # fmt: skip
+add("unknown fields", *(({each: 1}, each) for each in ("foo", "temprature", "__class__", "n\0")))
+add("refused fields", *(({name: value}, name) for name, value in {
+    "audio": {"voice": "a"},
+    "chat_template": "{{ cycler.__init__.__globals__.os.popen('id').read() }}",
+    "previous_response_id": "resp_1",
+    "web_search_options": {},
+    "ignore_eos": True,
+}.items()))  # fmt: skip
+add_sources("deep schemas", "json", nested(80), nested(500))
+FETCHED = [{"$ref": f"{way}://127.0.0.1/x"} for way in ("http", "file")]
+add_sources("schemas that fetch", "json", *FETCHED)
+add_sources(
+    "wrong schemas", "json", 5, [], "{", {"type": "strin"}, {"type": 5}, {"properties": 5},
+    {"properties": {"a": {"minLength": "x"}}}, {"required": "a"}, {"$ref": "#/nowhere"},
+    {"$ref": 5}, chain(900), {"enum": []}, {"minimum": 3, "maximum": 2, "type": "number"},
+    {"type": "string", "minLength": 3, "maxLength": 2},
+    {"type": "array", "items": {"type": "boolean"}, "minItems": 3, "uniqueItems": True},
+    {"not": {}}, {"$defs": {"a": {"$ref": "#/$defs/a"}}, "$ref": "#/$defs/a"},
+    {"type": "object", "properties": {"a": {"$ref": "#"}}, "required": ["a"]},
+    {"type": "array", "minItems": 10**9}, {"type": "string", "minLength": 10**30},
+    {"type": "string", "pattern": "("},
+)  # fmt: skip
+add_sources(
+    "wrong regexes", "regex", "(", ")", "[z-a]", "a{3,2}", "a{99999999999}", "*", r"\p{Nothing}",
+    "(?<=a)b", "(" * 30_000, "(?=b)a", "[" * 3000, "\\",
+)  # fmt: skip
+add_sources(
+    "wrong grammars", "grammar", "", "start", "start: nothing", "start: start", 'start: "a" start',
+    "root ::= root", 'root ::= "a" nothing', "root ::= " + "(" * 30_000, "start: /(/",
+    "%import os\nstart: /a/", "%import /etc/passwd (A)\nstart: A", "start: a\na: b\nb: a",
+)  # fmt: skip
+CHOICES = [], "a", [5], [["a"]], ["a"] * 20_000, {"a": 1}
+add_sources("wrong choices", "choice", *CHOICES, named="choice")
 add(
     "two sources",
     ({"structured_outputs": {"regex": "a", "choice": ["b"]}}, "2 constraints"),
     ({"guided_regex": "a", "response_format": {"type": "json_object"}}, "2 constraints"),
 )
+CHOSEN: list[Any] = [{"type": "function", "function": {"name": "x"}}, "x", 5]
+FUNCTIONS = [{"name": 5}, *({"name": "a", "parameters": each} for each in (5, {"type": 5}))]
+BROKEN_REGEX = {"type": "grammar", "syntax": "regex", "definition": "("}
+CUSTOM: list[dict[str, Any]] = [{}, *(
+    {"name": "a", "format": each} for each in ({"type": "grammar"}, 5, BROKEN_REGEX)
+)]  # fmt: skip
 add(
     "tools",
-    *(
-        (fields, "")
-        for fields in (
-            {"tools": [TOOL], "tool_choice": {"type": "function", "function": {"name": "x"}}},
-            {"tools": [TOOL], "tool_choice": "x"},
-            {"tools": [TOOL], "tool_choice": 5},
-            {"tools": [{"type": "function", "function": {"name": 5}}]},
-            {"tools": [{"type": "function", "function": {"name": "a", "parameters": 5}}]},
-            {"tools": [{"type": "function", "function": {"name": "a", "parameters": {"type": 5}}}]},
-            {"tools": [{"type": "custom"}]},
-            {"tools": [{"type": "custom", "name": "a", "format": {"type": "grammar"}}]},
-            {"tools": [{"type": "custom", "name": "a", "format": 5}]},
-            {
-                "tools": [
-                    {
-                        "type": "custom",
-                        "name": "a",
-                        "format": {"type": "grammar", "syntax": "regex", "definition": "("},
-                    }
-                ]
-            },
-        )
-    ),
+    *(({"tools": [TOOL], "tool_choice": each}, "") for each in CHOSEN),
+    *(({"tools": [{"type": "function", "function": each}]}, "") for each in FUNCTIONS),
+    *(({"tools": [{"type": "custom", **each}]}, "") for each in CUSTOM),
 )
 add("prompts", *(({"prompt": p}, "prompt") for p in ([], 5, None, [5], ["a"] * 65)), path=TEXT)
 add("many texts", ({"prompt": ["a"] * 64, "n": 8}, "512"), path=TEXT)
 add("other fields", *(({name: 1}, name) for name in ("suffix", "echo", "foo")), path=TEXT)
-add(
-    "responses",
-    *((b, "") for b in ({}, {"input": 5}, {"input": []}, {"input": [5]}, {"input": "a", "n": 2})),
-    path="/v1/responses",
-)
-add(
-    "decisions",
-    *(
-        ({"input": "a", "questions": each}, "")
-        for each in (
-            [],
-            5,
-            [5],
-            [{"type": "predicate"}],
-            [{"type": "choice", "instructions": "a", "choices": [{"value": "a"}]}],
-            [{"type": "predicate", "instructions": "a"}] * 65,
-            [{"type": "predicate", "instructions": [5]}],
-        )
-    ),
-    path="/v1/decisions",
-)
+INPUTS = {}, {"input": 5}, {"input": []}, {"input": [5]}, {"input": "a", "n": 2}
+add("responses", *((each, "") for each in INPUTS), path="/v1/responses")
+ASKED: list[Any] = [
+    [], 5, [5], [{"type": "predicate"}], [{"type": "predicate", "instructions": "a"}] * 65,
+    [{"type": "choice", "instructions": "a", "choices": [{"value": "a"}]}],
+    [{"type": "predicate", "instructions": [5]}],
+]  # fmt: skip
+add("decisions", *(({"input": "a", "questions": each}, "") for each in ASKED), path="/v1/decisions")
 add("detect", ({"text": "a", "watermark": "x"}, "x"), ({}, ""), path="/v1/detect")
-add(
-    "tokenize",
-    ({}, ""),
-    ({"prompt": 5}, ""),
-    ({"prompt": "a", "messages": TALK}, ""),
-    path="/v1/tokenize",
-)
+READ = {}, {"prompt": 5}, {"prompt": "a", "messages": TALK}
+add("tokenize", *((each, "") for each in READ), path="/v1/tokenize")
 add("explain", ({}, ""), ({"structured_outputs": {}}, ""), path="/v1/explain")
 add("embeddings", ({"input": "a"}, "embeddings"), path="/v1/embeddings")
 
@@ -289,80 +188,33 @@ def raw(kind: str, *sent: bytes, answers: Any = BROKEN) -> None:
 
 
 TALKED = json.dumps({"messages": TALK, "max_tokens": 3})
-raw(
-    "no JSON object",
-    *(
-        encoded(body)
-        for body in (
-            b"",
-            b"{",
-            b"[1]",
-            b"5",
-            b"null",
-            b'"a"',
-            b"\xff{}",
-            b"\xef\xbb\xbf{}x",
-            TALKED.encode("utf-16"),
-            TALKED.encode()[:-1],
-            TALKED.encode().replace(b"Who?", b"\xc3("),
-            TALKED.encode().replace(b"Who?", b"\x00"),
-            b'{"messages":' + b"[" * 9000,
-            b'{"a":' * 90 + b"1" + b"}" * 90,
-        )
-    ),
-    answers={400},
+raw("no JSON object", *map(encoded, (
+    b"", b"{", b"[1]", b"5", b"null", b'"a"', b"\xff{}", b"\xef\xbb\xbf{}x",
+    TALKED.encode("utf-16"), TALKED.encode()[:-1], TALKED.encode().replace(b"Who?", b"\xc3("),
+    TALKED.encode().replace(b"Who?", b"\x00"), b'{"messages":' + b"[" * 9000,
+    b'{"a":' * 90 + b"1" + b"}" * 90,
+)), answers={400})  # fmt: skip
+LONE = (
+    *(TALKED.replace("Who?", text) for text in (r"\ud800", r"a\udfff", r"\udc00\ud800")),
+    TALKED.replace("{", r'{"stop": "\ud800", ', 1),
+    TALKED.replace("{", r'{"structured_outputs": {"regex": "\ud800"}, ', 1),
+    TALKED.replace("{", r'{"structured_outputs": {"choice": ["\ud800"]}, ', 1),
 )
-raw(
-    "surrogates",
-    *(
-        encoded(TALKED.replace("Who?", text).encode())
-        for text in (r"\ud800", r"a\udfff", r"\udc00\ud800")
-    ),
-    encoded(TALKED.replace("{", r'{"stop": "\ud800", ', 1).encode()),
-    encoded(TALKED.replace("{", r'{"structured_outputs": {"regex": "\ud800"}, ', 1).encode()),
-    encoded(TALKED.replace("{", r'{"structured_outputs": {"choice": ["\ud800"]}, ', 1).encode()),
-    answers={400},
-)
+raw("surrogates", *(encoded(text.encode()) for text in LONE), answers={400})
 raw("large bodies", encoded(b"{}" + SPACES), encoded(b"{}", length=1 << 40), answers={413, 0})
-raw(
-    "wrong content types",
-    *(
-        encoded(TALKED.encode(), headers=each)
-        for each in (
-            {"content-type": "text/plain"},
-            {"content-type": "application/x-www-form-urlencoded"},
-            {"content-type": "multipart/form-data; boundary=a"},
-            {},
-        )
-    ),
-    answers={415},
-)
-raw(
-    "hosts of others",
-    *(
-        encoded(TALKED.encode(), headers={**JSON, "host": name})
-        for name in ("evil.example", "localhost.evil.example:80", "127.0.0.1.evil.example", "[::2]")
-    ),
-    answers={400},
-)
-raw(
-    "wrong encodings",
-    encoded(b"\x1f\x8b\x08\x00garbage", headers={**JSON, "content-encoding": "gzip"}),
-    answers={400, 415},
-)
-raw(
-    "unknown paths",
-    *(
-        encoded(b"", path, "GET")
-        for path in ("/v2", "/..%2f..%2fetc/passwd", "//v1/models", "/v1/chat", "/docs", "/openapi")
-    ),
-    answers={404},
-)
-raw(
-    "wrong methods",
-    *(encoded(b"", CHAT, method) for method in ("GET", "PUT", "DELETE", "PATCH", "TRACE", "BREW")),
-    answers={405, 404, 400, 501, 415},
-)
+TYPES = "text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=a"
+TYPED = [{}, *({"content-type": each} for each in TYPES)]
+raw("wrong content types", *(encoded(TALKED.encode(), headers=h) for h in TYPED), answers={415})
+HOSTS = "evil.example", "localhost.evil.example:80", "127.0.0.1.evil.example", "[::2]"
+HOSTED = [{**JSON, "host": name} for name in HOSTS]
+raw("hosts of others", *(encoded(TALKED.encode(), headers=h) for h in HOSTED), answers={400})
+GZIP = {**JSON, "content-encoding": "gzip"}
+raw("wrong encodings", encoded(b"\x1f\x8b\x08\x00garbage", headers=GZIP), answers={400, 415})
+PATHS = "/v2", "/..%2f..%2fetc/passwd", "//v1/models", "/v1/chat", "/docs", "/openapi"
+raw("unknown paths", *(encoded(b"", path, "GET") for path in PATHS), answers={404})
+METHODS = "GET", "PUT", "DELETE", "PATCH", "TRACE", "BREW"
+raw("wrong methods", *(encoded(b"", CHAT, method) for method in METHODS),
+    answers={405, 404, 400, 501, 415})  # fmt: skip
 raw(
     "broken HTTP",
     b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
@@ -410,8 +262,8 @@ EXPLODING = [
     )
 ]
 EXPLODING += [
-    each
-    for each, _ in schemas(
+    {"structured_outputs": {"json": each}}
+    for each in (
         {"allOf": [{"anyOf": [{"pattern": f"a.{{{n}}}b"}, {"minLength": n}]} for n in range(40)]},
         {"type": "array", "minItems": 10**9, "maxItems": 10**9 + 1, "uniqueItems": True},
         {"patternProperties": {f"a.{{{n}}}b": {"type": "null"} for n in range(40)}},

@@ -264,16 +264,7 @@ def some_value(dice: random.Random, depth: int) -> object:
                     "a #b",
                     "é, ü",
                 ),
-                *(
-                    date(2020, 1, 31),
-                    [],
-                    {},
-                    "http://x/y?z=1#w",
-                    "*x",
-                    "50%",
-                    "it's",
-                    "[a",
-                ),
+                *(date(2020, 1, 31), [], {}, "http://x/y?z=1#w", "*x", "50%", "it's", "[a"),
             ]
         )
     if kind < 0.65:

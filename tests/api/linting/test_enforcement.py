@@ -23,7 +23,7 @@ def standings(schema, **options):
 def test_every_keyword_of_every_schema_is_listed_in_its_order():
     schema = {"title": "t", "properties": {"a/b": {"minLength": 1}}, "items": {"const": 1}}
     assert list(standings(schema)) == [
-        *("/title", "/properties", "/items", "/items/const", "/properties/a~1b/minLength"),
+        *("/title", "/properties", "/items", "/items/const", "/properties/a~1b/minLength")
     ]
 
 

@@ -25,6 +25,7 @@ from guideway.language.finite_languages import Decisions
 from guideway.sources.regions import Special, substring
 from guideway.sources.sources import Either, Literal, Source
 from lark_samples import accepted
+from plain_texts import matches
 
 
 def parts(text, **options):
@@ -86,7 +87,7 @@ def test_parts_of_imported_grammars_are_found_there():
     grammar = read_lark(source)
     assert {part.written for part in grammar.parts.values()} == {"<a>", "%json {}", "<|name|>"}
     assert {part.place for part in grammar.parts.values()} == {
-        *("line 1, column 8", "tools.lark, line 1, column 7", "tools.lark, line 2, column 7"),
+        *("line 1, column 8", "tools.lark, line 1, column 7", "tools.lark, line 2, column 7")
     }
     imports["tools"] = "call[capture]: NAME\nNAME: <|name|>"
     with pytest.raises(UnsupportedError, match="an imported grammar captures nothing"):
@@ -357,10 +358,7 @@ def test_substrings_are_runs_of_chunks():
         }
         machine = Derivatives(lower_substring(chunks))
         for word in ("".join(w) for n in range(6) for w in product("ab", repeat=n)):
-            state = machine.start()
-            for letter in word.encode():
-                state = None if state is None else machine.step(state, letter)
-            assert (state is not None and machine.accepts(state)) == (word in runs)
+            assert matches(machine, word) == (word in runs)
 
 
 @pytest.mark.untraced

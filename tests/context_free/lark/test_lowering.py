@@ -40,6 +40,7 @@ from lark_samples import (
     python_tree,
     short_strings,
 )
+from plain_texts import matches
 
 MANY = " | ".join(f'"{n:b}"'.translate({48: "a", 49: "b"}) for n in range(1, 64) if n % 5)
 GRAMMARS = [
@@ -163,13 +164,7 @@ def test_many_grammars_by_chance_agree_with_lark():
 def test_a_string_that_is_not_ascii_is_told_from_a_name():
     text = 'start: "é"i "a" | "a"i N | N "É"\nN: /[aé]+/i'
     parser, machine = lark.Lark(text, parser="lalr"), Derivatives(lowered(text))
-    read = set[str]()
-    for each in short_strings("aAéÉ", 4):
-        state = machine.start()
-        for byte in each.encode():
-            state = None if state is None else machine.step(state, byte)
-        if state is not None and machine.accepts(state):
-            read.add(each)
+    read = {each for each in short_strings("aAéÉ", 4) if matches(machine, each)}
     assert read == parsed(parser, "aAéÉ", 4)
 
 
@@ -201,14 +196,6 @@ def test_widths_are_remembered_for_as_long_as_their_blocks_are_open():
     machine = Derivatives(lowered(text, postlex=Blocks))
     parser = lark.Lark(text, parser="lalr", postlex=Blocks())
 
-    def both_say(text: str) -> bool:
-        state = machine.start()
-        for byte in text.encode():
-            state = machine.step(state, byte)
-            if state is None:
-                return False
-        return machine.accepts(state)
-
     lines = ["a", "  a", "   a", "\ta", "\t\t a"]
     for first in lines:
         for second in lines:
@@ -217,9 +204,9 @@ def test_widths_are_remembered_for_as_long_as_their_blocks_are_open():
                 try:
                     parser.parse(text)
                 except lark.exceptions.LarkError:
-                    assert not both_say(text)
+                    assert not matches(machine, text)
                 else:
-                    assert both_say(text)
+                    assert matches(machine, text)
 
 
 @pytest.mark.parametrize(("text", "said"), [
@@ -257,10 +244,7 @@ def test_a_shortest_text_that_is_too_long_is_refused(lexer):
 
 def test_texts_that_are_long_and_deep_are_read():
     machine = Derivatives(lowered('start: "(" start ")" | item ("," item)*\nitem: /[a-z]+/'))
-    state = machine.start()
-    for byte in b"(" * 300 + b"ab" + b",c" * 300 + b")" * 300:
-        state = machine.step(state, byte)
-    assert machine.accepts(state)
+    assert matches(machine, "(" * 300 + "ab" + ",c" * 300 + ")" * 300)
     assert len(machine.shortest(machine.start())) == 1
 
 

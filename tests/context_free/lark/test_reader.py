@@ -12,10 +12,7 @@ import guideway as gw
 from guideway.context_free.lark.errors import END, Reading, refusals
 from guideway.context_free.lark.extensions import extend
 from guideway.context_free.lark.indenter import ItemIndenter
-from guideway.context_free.lark.reader import (
-    MOST,
-    read_lark,
-)
+from guideway.context_free.lark.reader import MOST, read_lark
 from guideway.context_free.lark.source import Lark, read_indenter
 from guideway.context_free.lowering import Production
 from guideway.errors import LimitError, SourceError, UnsupportedError
