@@ -40,6 +40,7 @@ def choose(
 REQUEST: Final = "Extract the information from this text as JSON.\n\nText: {text}"
 
 
+@options.with_settings
 def extract(
     text: Annotated[
         str,
@@ -58,16 +59,7 @@ def extract(
     as_json: options.AsJson = False,
     jsonl: options.Lines = False,
     batch_size: options.BatchSize = None,
-    temperature: options.Temperature = None,
-    top_k: options.TopK = None,
-    top_p: options.TopP = None,
-    min_p: options.MinP = None,
-    seed: options.Seed = None,
-    num_beams: options.NumBeams = None,
-    penalty_alpha: options.PenaltyAlpha = None,
-    best_of: options.BestOf = None,
-    best_by: options.BestBy = None,
-    exactness: options.Exactness = None,
+    **settings: Any,
 ) -> None:
     """Extract an object from a text. It is always valid against the schema.
 
@@ -76,11 +68,7 @@ def extract(
     Many texts: guideway extract texts.jsonl --jsonl --schema schema.json > objects.jsonl
     """
     source = read_source(schema, resources)
-    settings = options.given(
-        temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, seed=seed
-    )
-    settings |= options.given(num_beams=num_beams, penalty_alpha=penalty_alpha, best_of=best_of)
-    settings |= options.given(best_by=best_by, exactness=exactness, max_new_tokens=max_new_tokens)
+    settings = options.given(**settings, max_new_tokens=max_new_tokens)
     lines, content = (read_lines(text), "") if jsonl else ([], read_text(text))
     models.check(source, settings)
     loaded = models.open_model(model)
@@ -96,6 +84,7 @@ def extract(
         models.show(models.answer(loaded, asked(content), source, settings), as_json=as_json)
 
 
+@options.with_settings
 def generate(
     prompt: Annotated[
         str,
@@ -116,16 +105,6 @@ def generate(
     as_json: options.AsJson = False,
     jsonl: options.Lines = False,
     batch_size: options.BatchSize = None,
-    temperature: options.Temperature = None,
-    top_k: options.TopK = None,
-    top_p: options.TopP = None,
-    min_p: options.MinP = None,
-    seed: options.Seed = None,
-    num_beams: options.NumBeams = None,
-    penalty_alpha: options.PenaltyAlpha = None,
-    best_of: options.BestOf = None,
-    best_by: options.BestBy = None,
-    exactness: options.Exactness = None,
     watermark_key: Annotated[
         str | None,
         typer.Option(help="Mark the text with this secret key.", rich_help_panel=options.MARK),
@@ -147,6 +126,7 @@ def generate(
         float | None,
         typer.Option(help="The bias of green tokens. 2 by default.", rich_help_panel=options.MARK),
     ] = None,
+    **settings: Any,
 ) -> None:
     """Generate a text for a prompt. A source restricts the text to its language.
 
@@ -155,12 +135,7 @@ def generate(
     Many prompts: guideway generate prompts.jsonl --jsonl > results.jsonl
     """
     held = None if source is None else read_source(source, resources)
-    settings = options.given(
-        temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, seed=seed
-    )
-    settings |= options.given(num_beams=num_beams, penalty_alpha=penalty_alpha, best_of=best_of)
-    settings |= options.given(best_by=best_by, exactness=exactness)
-    settings |= options.given(stop=stop or None, max_new_tokens=max_new_tokens)
+    settings = options.given(**settings, stop=stop or None, max_new_tokens=max_new_tokens)
     mark = _watermark(watermark_key, watermark_scheme, watermark_gamma, watermark_delta)
     lines, text = (read_lines(prompt), "") if jsonl else ([], read_prompt(prompt))
     models.check(held, settings)

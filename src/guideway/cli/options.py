@@ -1,7 +1,9 @@
 """Options that several commands share, and the settings that they give."""
 
+from collections.abc import Callable
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, cast
 
 import typer
 
@@ -45,67 +47,6 @@ Resources = Annotated[
 MaxNewTokens = Annotated[
     int, typer.Option("--max-new-tokens", "-n", help="The maximum number of tokens.", min=1)
 ]
-Temperature = Annotated[
-    float | None,
-    typer.Option(
-        "--temperature",
-        "-t",
-        help="0 always takes the most probable token.",
-        min=0,
-        rich_help_panel=SAMPLING,
-    ),
-]
-TopK = Annotated[
-    int | None,
-    typer.Option(help="Sample from the k most probable tokens.", min=1, rich_help_panel=SAMPLING),
-]
-TopP = Annotated[
-    float | None,
-    typer.Option(
-        help="Sample from the most probable tokens whose probabilities add up to this.",
-        rich_help_panel=SAMPLING,
-    ),
-]
-MinP = Annotated[
-    float | None,
-    typer.Option(
-        help="Drop tokens less probable than this share of the most probable one.",
-        rich_help_panel=SAMPLING,
-    ),
-]
-Seed = Annotated[
-    int | None, typer.Option(help="The same seed gives the same text.", rich_help_panel=SAMPLING)
-]
-NumBeams = Annotated[
-    int | None,
-    typer.Option(help="Beam search with this number of beams.", min=1, rich_help_panel=SEARCH),
-]
-PenaltyAlpha = Annotated[
-    float | None,
-    typer.Option(
-        help="Contrastive search: the weight of its repetition penalty. 0.6 is usual.",
-        min=0,
-        max=1,
-        rich_help_panel=SEARCH,
-    ),
-]
-BestOf = Annotated[
-    int | None,
-    typer.Option(
-        help="Sample this number of texts and keep the best.", min=1, rich_help_panel=SEARCH
-    ),
-]
-BestBy = Annotated[
-    str | None,
-    typer.Option(help="How --best-of picks the best: logprob or majority.", rich_help_panel=SEARCH),
-]
-Exactness = Annotated[
-    str | None,
-    typer.Option(
-        help="How closely texts follow the model's probabilities: local, rejection, asap, smc.",
-        rich_help_panel=SEARCH,
-    ),
-]
 AsJson = Annotated[
     bool,
     typer.Option(
@@ -124,6 +65,53 @@ BatchSize = Annotated[
 ]
 SEARCHES: Final = frozenset({"num_beams", "penalty_alpha", "best_of", "exactness"})
 """Settings that compare several texts: there is nothing to print before the end."""
+
+
+def _setting(
+    name: str, kind: type, about: str, *short: str, panel: str = SAMPLING, **limits: float
+) -> Parameter:
+    flags, more = (f"--{name.replace('_', '-')}", *short), cast("dict[str, Any]", limits)
+    option = typer.Option(*flags, help=about, rich_help_panel=panel, **more)
+    annotation = Annotated[kind | None, option]
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+
+
+SETTINGS: Final = (
+    _setting("temperature", float, "0 always takes the most probable token.", "-t", min=0),
+    _setting("top_k", int, "Sample from the k most probable tokens.", min=1),
+    _setting(
+        "top_p",
+        float,
+        "Sample from the most probable tokens whose probabilities add up to this.",
+    ),
+    _setting("min_p", float, "Drop tokens less probable than this share of the most probable one."),
+    _setting("seed", int, "The same seed gives the same text."),
+    _setting("num_beams", int, "Beam search with this number of beams.", panel=SEARCH, min=1),
+    _setting(
+        "penalty_alpha",
+        float,
+        "Contrastive search: the weight of its repetition penalty. 0.6 is usual.",
+        panel=SEARCH,
+        min=0,
+        max=1,
+    ),
+    _setting("best_of", int, "Sample this number of texts and keep the best.", panel=SEARCH, min=1),
+    _setting("best_by", str, "How --best-of picks the best: logprob or majority.", panel=SEARCH),
+    _setting(
+        "exactness",
+        str,
+        "How closely texts follow the model's probabilities: local, rejection, asap, smc.",
+        panel=SEARCH,
+    ),
+)
+"""The options of settings, by the names of `guideway.Sampling`."""
+
+
+def with_settings(command: Callable[..., None]) -> Callable[..., None]:
+    """The command, with `SETTINGS` as the options that its `**settings` stand for."""
+    own = [each for each in signature(command).parameters.values() if each.kind != each.VAR_KEYWORD]
+    command.__dict__["__signature__"] = Signature([*own, *SETTINGS])
+    return command
 
 
 def given(**settings: object) -> dict[str, Any]:
