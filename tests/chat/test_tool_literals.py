@@ -484,3 +484,20 @@ def test_many_conditions_of_a_string_are_read():
     for length in range(1, 60):
         deep = {"anyOf": [{"minLength": 200 - length}, {"not": deep}], "type": "string"}
     check({"properties": {"a": deep}}, is_text=True)
+
+
+@pytest.mark.parametrize(("form", "calls"), [
+    ("pythonic", ["[f(a=1)]", "[f(b=2)]"]),
+    ("gemma4", ["<|tool_call>call:f{a:1}<tool_call|>", "<|tool_call>call:f{b:2}<tool_call|>"]),
+])  # fmt: skip
+def test_arguments_may_be_one_of_several_objects(form: str, calls: list[str]):
+    each = [{"type": "object", "properties": {n: {"type": "integer"}}} for n in "ab"]
+    given = [
+        {
+            "name": "f",
+            "parameters": {"anyOf": [one | {"required": [*one["properties"]]} for one in each]},
+        }
+    ]
+    constraint = gw.compile(gw.tools(given, form, "required"), PLAIN)
+    assert all(map(constraint.matches, calls))
+    assert not constraint.matches(calls[0].replace("a", "c"))

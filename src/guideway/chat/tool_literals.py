@@ -17,7 +17,7 @@ from guideway.json_schema.parser import parse_json_schema
 from guideway.json_schema.resources import OF_KIND
 from guideway.json_schema.source import JsonSchema
 from guideway.json_schema.spelling import json_style
-from guideway.json_schema.tree import KINDS, Address, Document, Kind, Schema
+from guideway.json_schema.tree import KINDS, Address, Kind, Schema
 from guideway.python_types.source import type_source
 from guideway.sources.regions import Special, Until
 from guideway.sources.sources import (
@@ -42,29 +42,27 @@ class RawStrings(Source[str]):
     schema: JsonSchema
 
 
-def meaning_of(source: JsonSchema, document: Document) -> Meaning:
-    return Meaning(document, json_style(source))
+@final
+class _Schemas:
+    """The schemas of a tool's arguments."""
 
+    def __init__(self, tool: str, arguments: PythonType | JsonSchema) -> None:
+        self.source = type_source(arguments) if isinstance(arguments, PythonType) else arguments
+        self.document, self.place = parse_json_schema(self.source), f"the tool {tool}"
+        self._meaning = Meaning(self.document, json_style(self.source))
 
-def may_be_null(meaning: Meaning, root: Address) -> bool | None:
-    """True or False for a schema of strings with or without null; None for other schemas."""
-    allowed = set(kinds_of(meaning, root))
-    return "null" in allowed if "string" in allowed and allowed <= _TEXTS else None
+    def kinds(self, root: Address) -> list[Kind]:
+        """The kinds of values that a schema may allow."""
+        return [kind for kind in sorted(KINDS) if self._meaning.schema(root, kind) is not FALSE]
 
+    def strings(self, root: Address) -> Source:
+        """Source of the raw strings that a schema allows."""
+        free = self._meaning.schema(root, "string") is TRUE
+        return Text() if free else RawStrings(part_of(self.source, root))
 
-def strings_of(source: JsonSchema, meaning: Meaning, root: Address) -> Source:
-    """Source of the raw strings that the schema at an address allows."""
-    return Text() if meaning.schema(root, "string") is TRUE else RawStrings(part_of(source, root))
-
-
-def kinds_of(meaning: Meaning, root: Address) -> list[Kind]:
-    """The kinds of values that a schema may allow."""
-    return [kind for kind in sorted(KINDS) if meaning.schema(root, kind) is not FALSE]
-
-
-def has_boolean(meaning: Meaning, root: Address, value: bool) -> bool:
-    formula = meaning.schema(root, "boolean")
-    return holds(formula, lambda atom: isinstance(atom, Flag) and value in atom.values)
+    def allows(self, root: Address, value: bool) -> bool:
+        formula = self._meaning.schema(root, "boolean")
+        return holds(formula, lambda atom: isinstance(atom, Flag) and value in atom.values)
 
 
 _DEEPEST: Final = 32
@@ -105,32 +103,28 @@ class Literals:
 
 
 def literals(tool: str, arguments: PythonType | JsonSchema, form: Literals) -> Source:
-    source = type_source(arguments) if isinstance(arguments, PythonType) else arguments
-    document = parse_json_schema(source)
-    return _Writer(source, document, form, tool).arguments()
+    return _Writer(_Schemas(tool, arguments), form).arguments()
 
 
 @final
 class _Writer:
-    def __init__(self, source: JsonSchema, document: Document, form: Literals, tool: str) -> None:
-        self._source, self._document, self._form = source, document, form
-        self._meaning = meaning_of(source, document)
-        self._place = f"the tool {tool}"
+    def __init__(self, schemas: _Schemas, form: Literals) -> None:
+        self._schemas, self._form = schemas, form
 
     def arguments(self) -> Source:
-        [schema] = self._plain(self._document.root, "object") or (Schema(""),)
-        return self._members(schema, 0, self._form.equals, bare=True)
+        found = self._plain(self._schemas.document.root, "object") or (Schema(""),)
+        return _either([self._members(one, 0, self._form.equals, bare=True) for one in found])
 
     def _value(self, address: Address, depth: int) -> Source:
         if depth > _DEEPEST:
             raise self._refused("values within values more than 32 deep, or that hold themselves")
-        possible = kinds_of(self._meaning, address)
+        possible = self._schemas.kinds(address)
         if len(possible) == len(KINDS):
             raise self._refused("a value of any type", "say which with `type`")
         options: list[Source] = []
         for kind in possible:
             options += self._of(kind, address, depth, alone=len(possible) == 1)
-        return options[0] if len(options) == 1 else Either(tuple(options))
+        return _either(options)
 
     def _of(self, kind: Kind, address: Address, depth: int, *, alone: bool) -> Iterator[Source]:
         yes, no, null = map(Literal, self._form.words)
@@ -139,13 +133,13 @@ class _Writer:
                 yield null
             case "boolean":
                 words = ((True, yes), (False, no))
-                yield from (w for v, w in words if has_boolean(self._meaning, address, v))
+                yield from (word for v, word in words if self._schemas.allows(address, v))
             case "string" if self._form.quote is not None:
                 quote = self._form.quote
-                text = strings_of(self._source, self._meaning, address)
-                yield Sequence((quote, Both((text, Until(quote, include=False))), quote))
+                text = Both((self._schemas.strings(address), Until(quote, include=False)))
+                yield Sequence((quote, text, quote))
             case "string" | "number":
-                part = part_of(self._source, address)
+                part = part_of(self._schemas.source, address)
                 typed = JsonSchema({"type": kind}, whitespace="natural", spelling="plain")
                 yield part if alone else Both((part, typed))
             case "array":
@@ -159,7 +153,7 @@ class _Writer:
         said, comma = schema.arrays, self._form.comma
         first = [self._value(one, depth + 1) for one in said.prefix]
         if first:
-            ended = said.items is not None and not self._document.schemas[said.items].kinds
+            ended = said.items is not None and not self._schemas.document.schemas[said.items].kinds
             if said.low != len(first) or not (ended or said.high == len(first)):
                 raise self._refused("prefixItems of which some may be missing")
             return Sequence((Literal("["), *_joined(first, comma), Literal("]")))
@@ -199,8 +193,8 @@ class _Writer:
         todo, seen = [address], set[Address]()
         while todo:
             address = todo.pop()
-            schema = self._document.schemas[address]
-            if address in seen or kind not in kinds_of(self._meaning, address):
+            schema = self._schemas.document.schemas[address]
+            if address in seen or kind not in self._schemas.kinds(address):
                 continue
             seen.add(address)
             below = (*schema.all_of, *(one for group in schema.any_of for one in group))
@@ -211,7 +205,7 @@ class _Writer:
                 continue
             self._check(schema, _REFERENCES, kind)
             groups = len(schema.all_of) + len(schema.any_of) + len(schema.one_of)
-            held = [one for one in below if kind in kinds_of(self._meaning, one)]
+            held = [one for one in below if kind in self._schemas.kinds(one)]
             if groups > 1 or (schema.one_of and len(held) > 1):
                 raise self._refused(f"several schemas of one {kind}")
             todo += reversed(below)
@@ -226,7 +220,7 @@ class _Writer:
     def _refused(self, what: str, hint: str = "") -> UnsupportedError:
         advice = hint or "the format 'hermes' writes arguments as JSON"
         return UnsupportedError(
-            f"{self._place}: {what} cannot be written as a literal; {advice}", feature=what
+            f"{self._schemas.place}: {what} cannot be written as a literal; {advice}", feature=what
         )
 
 
@@ -249,6 +243,10 @@ def _some(members: list[tuple[Source, bool]], comma: Source) -> Source:
         after.insert(0, more if required else Repetition(more, 0, 1))
     if not any(required for _, required in members):
         options.insert(0, Literal(""))
+    return _either(options)
+
+
+def _either(options: list[Source]) -> Source:
     return options[0] if len(options) == 1 else Either(tuple(options))
 
 
@@ -287,7 +285,6 @@ Parts: TypeAlias = tuple[Source, ...]
 
 _PARAMETERS_NAME: Final = re.compile(r"[^<>\s\"]+\Z")
 _REFERENCE: Final = frozenset(("$ref", "type"))
-_OBJECT: Final = frozenset(("type", "properties", "required", "additionalProperties"))
 
 
 @final
@@ -328,22 +325,22 @@ class Parameter:
 
 
 def parameters(tool: str, arguments: PythonType | JsonSchema) -> tuple[Parameter, ...]:
-    source = type_source(arguments) if isinstance(arguments, PythonType) else arguments
-    document = parse_json_schema(source)
-    meaning, objects = meaning_of(source, document), _arguments(tool, document).objects
+    schemas = _Schemas(tool, arguments)
+    objects = _arguments(schemas).objects
     for name in (*objects.properties, *objects.required):
         if not _PARAMETERS_NAME.match(name) or name not in objects.properties:
             raise UnsupportedError(
-                f"the argument {name!r:.40} of the tool {tool} cannot be the name of an element, "
+                f"the argument {name!r:.40} of {schemas.place} cannot be the name of an element, "
                 "or has no schema",
                 feature="name of an argument",
             )
     found: list[Parameter] = []
     for name, address in objects.properties.items():
-        null = may_be_null(meaning, address)
-        made = part_of(source, address) if null is None else strings_of(source, meaning, address)
-        required = name in objects.required
-        found.append(Parameter(name, required, made, null is not None, bool(null)))
+        kinds = {*schemas.kinds(address)}
+        is_text = "string" in kinds and kinds <= _TEXTS
+        made = schemas.strings(address) if is_text else part_of(schemas.source, address)
+        required, null = name in objects.required, is_text and "null" in kinds
+        found.append(Parameter(name, required, made, is_text, null))
     return tuple(found)
 
 
@@ -372,8 +369,7 @@ def _element(one: Parameter, form: Elements) -> Source:
         written.append(Sequence((*form.middle, value)))
         if one.may_be_null:
             written.append(Sequence((*plain, Literal("null"))))
-    inside = written[0] if len(written) == 1 else Either(tuple(written))
-    return Sequence((*form.begin, name, inside, form.end, *form.after))
+    return Sequence((*form.begin, name, _either(written), form.end, *form.after))
 
 
 def as_json(listed: tuple[Parameter, ...], text: str, form: Elements) -> str:
@@ -409,21 +405,22 @@ def spelled(*parts: Source) -> str:
     return found
 
 
-def _arguments(tool: str, document: Document) -> Schema:
+def _arguments(schemas: _Schemas) -> Schema:
     """Schema of the arguments, references followed."""
-    schema = document.schemas[document.root]
+    listed = schemas.document.schemas
+    schema = listed[schemas.document.root]
     while "$ref" in schema.keywords and _REFERENCE.issuperset(schema.keywords):
-        schema = document.schemas[schema.all_of[0]]
+        schema = listed[schema.all_of[0]]
     for keyword in schema.keywords:
-        if keyword not in _OBJECT:
+        if keyword not in _KEYWORDS["object"]:
             raise UnsupportedError(
-                f"the tool {tool}: {keyword} of arguments cannot be written as elements; the "
+                f"{schemas.place}: {keyword} of arguments cannot be written as elements; the "
                 "format 'hermes' writes arguments as JSON",
                 feature=keyword,
             )
     if "object" not in schema.kinds:
         raise UnsupportedError(
-            f"the arguments of the tool {tool} are not a JSON object",
+            f"the arguments of {schemas.place} are not a JSON object",
             feature="tool whose arguments are no object",
         )
     return schema

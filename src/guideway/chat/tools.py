@@ -112,7 +112,7 @@ def _read(given: Mapping[str, Any], tool: object) -> "Tool":
         read = _SCHEMAS[key](name, dict(cast("Mapping[str, Any]", schema)))
     _check_name(name)
     # Without a type the arguments are an object too. {} would allow any JSON.
-    whole = {"type": "object", **_with_null(read)}
+    whole = {"type": "object", **_each_changed(read, _add_null, '"nullable":')}
     if whole["type"] != "object":
         raise _no_object(name)
     return Tool(name, bare_schema(whole), tool, about, {"type": "object", **read})
@@ -136,7 +136,7 @@ def _check_keys(given: Mapping[str, Any], read: Collection[str]) -> None:
 def _json_schema(name: str, schema: dict[str, Any]) -> dict[str, Any]:
     """JSON Schema, translated if it is Gemini's."""
     kind = schema.get("type")
-    return _lowered(schema) if isinstance(kind, str) and kind.isupper() else schema
+    return _each_changed(schema, _lower) if isinstance(kind, str) and kind.isupper() else schema
 
 
 def _bedrock(name: str, schema: dict[str, Any]) -> dict[str, Any]:
@@ -144,51 +144,48 @@ def _bedrock(name: str, schema: dict[str, Any]) -> dict[str, Any]:
     return schema["json"] if schema.keys() == {"json"} else schema
 
 
-def _lowered(schema: Any) -> Any:
-    """Translate Gemini's schema to JSON Schema."""
-    if not isinstance(schema, dict):
-        return schema
-    said: dict[str, Any] = dict(cast("dict[str, Any]", schema))
-    for key, value in said.items():
-        if key in ("items", "additionalProperties"):
-            said[key] = _lowered(value)
-        elif key == "properties" and isinstance(value, dict):
-            named = cast("dict[str, Any]", value)
-            said[key] = {name: _lowered(part) for name, part in named.items()}
-        elif key == "anyOf" and isinstance(value, list):
-            said[key] = [_lowered(part) for part in cast("list[Any]", value)]
-        elif key in _COUNTS and isinstance(value, str) and value.isdecimal():
-            said[key] = int(value)
-        elif key == "type" and isinstance(value, str):
-            said[key] = value.lower()
-    return said
-
-
-def _with_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """Allow null where `nullable` is set, as in OpenAPI and transformers.
-
-    >>> _with_null({"type": "string", "enum": ["a"], "nullable": True})
-    {'type': ['string', 'null'], 'enum': ['a', None], 'nullable': True}
-    """
+def _each_changed(
+    schema: dict[str, Any], change: Callable[[dict[str, Any]], None], about: str = ""
+) -> dict[str, Any]:
+    """A copy of a schema, where `change` has changed each schema in it, if its text has `about`."""
     text = write_json(schema)
-    if '"nullable":' not in text:
+    if about not in text:
         return schema
     whole: dict[str, Any] = json.loads(text)
     todo: list[Any] = [whole]
     while todo:
         raw = todo.pop()
-        if not isinstance(raw, dict):
-            continue
-        said = cast("dict[str, Any]", raw)
-        todo += (part for _, part in schemas_in("", said))
-        if said.get("nullable") is True:
-            kind: Any = said.get("type", ())
-            if kind:
-                said["type"] = [*([kind] if isinstance(kind, str) else kind), "null"]
-            for listed, null in (("enum", None), ("anyOf", {"type": "null"})):
-                if listed in said:
-                    said[listed] = [*said[listed], null]
+        if isinstance(raw, dict):
+            said = cast("dict[str, Any]", raw)
+            todo += (part for _, part in schemas_in("", said))
+            change(said)
     return whole
+
+
+def _lower(said: dict[str, Any]) -> None:
+    """Translate Gemini's schema to JSON Schema."""
+    if isinstance(kind := said.get("type"), str):
+        said["type"] = kind.lower()
+    for key in _COUNTS & said.keys():
+        if isinstance(count := said[key], str) and count.isdecimal():
+            said[key] = int(count)
+
+
+def _add_null(said: dict[str, Any]) -> None:
+    """Allow null where `nullable` is set, as in OpenAPI and transformers.
+
+    >>> said = {"type": "string", "enum": ["a"], "nullable": True}
+    >>> _add_null(said)
+    >>> said
+    {'type': ['string', 'null'], 'enum': ['a', None], 'nullable': True}
+    """
+    if said.get("nullable") is not True:
+        return
+    if kind := said.get("type", ()):
+        said["type"] = [*([kind] if isinstance(kind, str) else kind), "null"]
+    for listed, null in (("enum", None), ("anyOf", {"type": "null"})):
+        if listed in said:
+            said[listed] = [*said[listed], null]
 
 
 def _inputs(name: str, given: dict[str, Any]) -> dict[str, Any]:
