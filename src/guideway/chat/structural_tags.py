@@ -1,4 +1,5 @@
-r"""Structural tags of xgrammar as sources: regions in free text, and formats beside them.
+r"""Sources as the requests of serving engines name them (`KINDS`), and structural tags of xgrammar:
+regions in free text, and formats beside them.
 
     structural_tag({"format": {"type": "triggered_tags", "triggers": [...], "tags": [...]}})
     structural_tag({"triggers": ["<f="], "structures": [{"begin", "schema", "end"}, ...]})
@@ -221,3 +222,18 @@ _FORMATS: Final[Mapping[str, tuple[tuple[str, ...], Callable[[Spec], Source]]]] 
     ),
     "tags_with_separator": (("tags", "separator", "at_least_one", "stop_after_first"), _separated),
 }
+
+
+def _choice(options: Any) -> Source:
+    return Choice(loaded(options, "choice") if isinstance(options, str) else options)
+
+
+KINDS: Final[Mapping[str, Callable[[Any], Source]]] = {
+    "json": bare_schema,
+    "json_object": lambda _: bare_schema({"type": "object"}),
+    "regex": regex,
+    "choice": _choice,
+    "grammar": grammar,
+    "structural_tag": structural_tag,
+}
+"""Readers of the kinds of sources that vLLM calls structured outputs."""

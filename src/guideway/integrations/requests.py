@@ -16,13 +16,12 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Lock
 from typing import Any, Final, TypeAlias, TypeVar, cast, final
 
-from guideway.chat.structural_tags import grammar, loaded, regex, structural_tag
+from guideway.chat.structural_tags import KINDS, loaded
 from guideway.constraint.compile import compile as compile_source
 from guideway.constraint.compiled import CompiledConstraint
 from guideway.errors import SourceError, brief
-from guideway.json_schema.source import bare_schema
 from guideway.language.budget import Budget
-from guideway.sources.sources import Choice, Source
+from guideway.sources.sources import Source
 from guideway.vocabulary.vocabulary import Vocabulary
 
 WORKERS: Final = 2  # threads that compile: they share the GIL with the engine's loop
@@ -43,27 +42,12 @@ def read_request(given: object) -> Source:
     """
     spec: Any = loaded(given, "the guideway argument") if isinstance(given, str) else given
     kinds: list[Any] = [*cast("Spec", spec)] if isinstance(spec, Mapping) else []
-    if len(kinds) != 1 or kinds[0] not in _KINDS:
-        names = ", ".join(_KINDS)
+    if len(kinds) != 1 or kinds[0] not in KINDS:
+        names = ", ".join(KINDS)
         raise SourceError(
             f"a constraint is an object with one of the keys {names}, not {brief(given)}"
         )
-    return _KINDS[kinds[0]](spec[kinds[0]])
-
-
-def _choice(options: object) -> Source:
-    listed = loaded(options, "choice") if isinstance(options, str) else options
-    return Choice(cast("Any", listed))
-
-
-_KINDS: Final[Mapping[str, Callable[[Any], Source]]] = {
-    "json": bare_schema,
-    "json_object": lambda _: bare_schema({"type": "object"}),
-    "regex": regex,
-    "choice": _choice,
-    "grammar": grammar,
-    "structural_tag": structural_tag,
-}
+    return KINDS[kinds[0]](spec[kinds[0]])
 
 
 @final
@@ -95,13 +79,9 @@ class Compiler:
             found = self._by_ends.pop(wanted, None)
             if found is None:
                 named = {name: i for name, i in tokens.special.items() if i < self._width}
-                found = Vocabulary(
-                    _without(tokens.tokens[: self._width], wanted),
-                    wanted,
-                    width=self._width,
-                    lead=tokens.lead,
-                    special=named,
-                    loss=tokens.loss,
+                left = _without(tokens.tokens[: self._width], wanted)
+                found = tokens.replaced(
+                    tokens=left, eos_ids=wanted, width=self._width, special=named
                 )
             self._by_ends[wanted] = found  # the last one used
             while len(self._by_ends) > _MOST_ENDS:

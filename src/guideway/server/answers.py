@@ -1,16 +1,21 @@
-"""Results as OpenAI's objects: chat completions, text completions, responses, and their streams."""
+"""Results as OpenAI's objects: chat completions, text completions, responses, and their streams.
 
+Log-probabilities are the model's own, before the constraint.
+"""
+
+import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, final
 
 from guideway.api.result import Result
-from guideway.generation.row.trace import TracedStep
+from guideway.generation.row.trace import Likely, TracedStep
 from guideway.server.reading import Asked
 from guideway.server.replies import Call, Form, Reply, field_of
 
 ENDS: Final = {"stop": "stop", "length": "length"}
+LEAST: Final = -9999.0  # instead of −∞, which JSON does not have
 
 
 def usage(results: Sequence[Result[Any]], form: Form, each: int) -> dict[str, Any]:
@@ -98,10 +103,59 @@ def traced(
     asked: Asked, steps: Sequence[TracedStep], since: int = 0
 ) -> list[dict[str, Any]] | None:
     """The log-probabilities of the answer, without the reasoning; from the step `since`."""
-    if asked.logprobs is None:
+    if asked.top is None:
         return None
     begin = asked.form.reasoning_tokens(step.token for step in steps)
-    return asked.logprobs.tokens(steps[max(begin, since) :])
+    return [
+        {
+            **_token(asked, step.token, step.text, step.logprob),
+            "top_logprobs": [
+                _token(asked, each.token, each.text, _log(each.probability))
+                for each in _likely(asked, step)
+            ],
+        }
+        for step in _drawn(asked, steps[max(begin, since) :])
+    ]
+
+
+def text_logprobs(
+    asked: Asked, steps: Iterable[TracedStep] | None, start: int = 0
+) -> dict[str, Any] | None:
+    """`logprobs` of a text completion, from the character `start` of its text."""
+    if asked.top is None:
+        return None
+    own, offsets = _drawn(asked, steps or ()), list[int]()
+    for step in own:
+        offsets.append(start)
+        start += len(step.text)
+    return {
+        "tokens": [step.text for step in own],
+        "token_logprobs": [max(step.logprob, LEAST) for step in own],
+        "top_logprobs": [
+            {each.text: _log(each.probability) for each in _likely(asked, step)} for step in own
+        ],
+        "text_offset": offsets,
+    }
+
+
+def _drawn(asked: Asked, steps: Iterable[TracedStep]) -> list[TracedStep]:
+    """The steps of a text, without its end id."""
+    return [step for step in steps if step.token not in asked.form.vocabulary.eos_ids]
+
+
+def _likely(asked: Asked, step: TracedStep) -> Sequence[Likely]:
+    """The most probable tokens of the model or expression: the stage before the constraint."""
+    place = [stage.name for stage in step.stages].index("constraint") - 1
+    return step.stages[place].top[: asked.top]
+
+
+def _token(asked: Asked, token: int, text: str, logprob: float) -> dict[str, Any]:
+    spelled = [*asked.form.vocabulary.shown(token)]
+    return {"token": text, "logprob": max(logprob, LEAST), "bytes": spelled}
+
+
+def _log(probability: float) -> float:
+    return math.log(probability) if probability > 0 else LEAST
 
 
 def chat_logprobs(tokens: list[dict[str, Any]] | None) -> dict[str, Any] | None:
@@ -109,12 +163,11 @@ def chat_logprobs(tokens: list[dict[str, Any]] | None) -> dict[str, Any] | None:
 
 
 def text_choice(number: int, result: Result[Any], asked: Asked) -> dict[str, Any]:
-    logprobs = asked.logprobs
     return {
         "index": number,
         "text": result.text,
         "finish_reason": reason(result),
-        "logprobs": None if logprobs is None else logprobs.text(result.trace),
+        "logprobs": text_logprobs(asked, result.trace),
         "guideway": told(result, asked.trace),
     }
 

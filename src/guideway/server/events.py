@@ -69,10 +69,9 @@ class ChunkEvents:
         return _data(refusal.body)
 
     def _text_part(self, number: int, part: Part[Any]) -> Iterator[str]:
-        told, logprobs = None, self._asked.logprobs
-        if logprobs is not None and part.steps:
-            told = logprobs.text(part.steps, self._sent[number])
-            self._sent[number] += sum(map(len, told["tokens"]))
+        sent = self._sent[number]
+        told = answers.text_logprobs(self._asked, part.steps, sent) if part.steps else None
+        self._sent[number] += sum(map(len, told["tokens"])) if told else 0
         ended = None if part.result is None else answers.reason(part.result)
         yield self._chunk(number, {"text": part.delta}, told, ended)
 

@@ -1,25 +1,262 @@
-"""A request as arguments of the engine: prompt, source, settings and expression."""
+"""A request as arguments of the engine: prompt, settings and expression, and the source.
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Final, cast, final
+A source comes under the names of OpenAI, vLLM, SGLang and llama.cpp, or from tools: functions,
+custom tools, and an answer beside them.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final, TypeAlias, cast, final
+
+from pydantic import BaseModel, ValidationError
 
 from guideway.api.jobs import read_prompts
 from guideway.api.model import Model
 from guideway.api.prompts import Prompt
 from guideway.api.watermark import Watermark
+from guideway.chat.structural_tags import KINDS, regex, structural_tag
+from guideway.chat.tool_formats import FORMATS
+from guideway.chat.tools import CHOICES
+from guideway.chat.tools import tools as tools_source
+from guideway.context_free.lark.source import Lark
 from guideway.errors import SourceError, UnsupportedError, brief
 from guideway.generation.ensemble.ensemble import Ensemble
+from guideway.json_schema.source import bare_schema
 from guideway.server import protocol
-from guideway.server.conversation import chat_messages, conversation
-from guideway.server.logprobs import Logprobs
-from guideway.server.refusals import Refusal, of_field
-from guideway.server.replies import Form
+from guideway.server.conversation import chat_messages, conversation, is_object, objects
+from guideway.server.refusals import Refusal, as_invalid, of_field
+from guideway.server.replies import CLOSED, OPENED, Form
 from guideway.server.settings import BUDGET, Limits, Names
-from guideway.server.sources import read_format, read_source
-from guideway.server.tools import Chosen
-from guideway.sources.regions import thinking
-from guideway.sources.sources import Source, Text
+from guideway.sources.names import did_you_mean
+from guideway.sources.regions import capture, thinking, until
+from guideway.sources.sources import Either, Gbnf, Literal, Sequence, Source, Text
+
+Read: TypeAlias = Callable[[Any], Source | None]
+
+
+def read_format(given: Any) -> Source | None:
+    """The source of a `response_format`, or of `text.format`."""
+    match given:
+        case protocol.ObjectFormat():
+            return bare_schema(given.schema_ or {"type": "object"})
+        case protocol.SchemaFormat(json_schema=protocol.NamedSchema() as named):
+            return bare_schema(named.schema_)
+        case protocol.ResponseText.Json():
+            return bare_schema(given.schema_)
+        case protocol.GrammarFormat():
+            return read_grammar(given.grammar, given.syntax)
+        case protocol.TagFormat():
+            return structural_tag(given.model_dump(exclude_none=True, exclude={"type"}))
+        case _:
+            return None
+
+
+def read_grammar(text: str, syntax: str) -> Source:
+    """A grammar in Lark or GBNF, or a regex."""
+    readers: dict[str, Callable[[str], Source]] = {"lark": Lark, "regex": regex, "gbnf": Gbnf}
+    return readers[syntax](text)
+
+
+def read_structured(given: protocol.Structured) -> Source | None:
+    return _only(_given(given, _STRUCTURED, "structured_outputs."))[0]
+
+
+def read_source(
+    asked: protocol.Common, form: Mapping[str, Source | None]
+) -> tuple[Source | None, str | None]:
+    """The only source that a request gives, under whatever name, and the name."""
+    found = {name: source for name, source in form.items() if source is not None}
+    return _only({**found, **_given(asked, _SOURCES)})
+
+
+def _given(asked: BaseModel, readers: Mapping[str, Read], place: str = "") -> dict[str, Source]:
+    """The sources of the fields that a request has, by the place of each field."""
+    found = dict[str, Source]()
+    for name, read in readers.items():
+        value, field = getattr(asked, name), place + name.rstrip("_")
+        with of_field(field):
+            source = None if value is None else read(value)
+        if source is not None:
+            found[field] = source
+    return found
+
+
+def _only(found: Mapping[str, Source]) -> tuple[Source | None, str | None]:
+    if len(found) > 1:
+        names = ", ".join(found)
+        raise SourceError(f"the request has {len(found)} constraints: {names}; give one of them")
+    for name, source in found.items():
+        return source, name
+    return None, None
+
+
+_STRUCTURED: Final = {"json_" if kind == "json" else kind: read for kind, read in KINDS.items()}
+_SOURCES: Final[Mapping[str, Read]] = {
+    "structured_outputs": read_structured,
+    **{f"guided_{kind}": KINDS[kind] for kind in ("json", "regex", "choice", "grammar")},
+    "json_schema": bare_schema,
+    "regex": regex,
+    "ebnf": Gbnf,
+    "grammar": Gbnf,
+    "structural_tag": structural_tag,
+}
+"""The fields with sources: of vLLM, SGLang and llama.cpp."""
+
+
+TYPES: Final = ("function", "custom")
+
+Tool = dict[str, Any]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The tools that a reply may call."""
+
+    functions: list[Tool]  # descriptions of functions, as in chat completions
+    custom: dict[str, protocol.CustomTool]  # custom tools by name
+    choice: str  # "auto", "required", "none"
+
+    @classmethod
+    def of(cls, tools: list[Tool], choice: Any) -> "Chosen":
+        """Read `tools` and `tool_choice` of either API.
+
+        Raises:
+            Refusal: a tool or the choice is unknown or malformed.
+        """
+        with of_field("tools"):
+            named = _by_name(tools)
+        with of_field("tool_choice"):
+            mode, names = _chosen(choice or "auto", [*named])
+        if mode in ("none", "auto") and not tools:
+            return cls([], {}, "none")
+        kept = {name: tool for name, tool in named.items() if names is None or name in names}
+        functions = [tool for tool in kept.values() if tool["type"] == "function"]
+        with of_field("tools"):
+            custom = {name: _custom(tool) for name, tool in kept.items() if "custom" in tool}
+        return cls(functions, custom, mode)
+
+    def read(
+        self, answer: Source | None, form: Form, notation: str, *, parallel: bool
+    ) -> tuple[Source, Form]:
+        """The replies as a source, and how they are read; `answer` is the schema beside tools."""
+        free = self.choice == "auto"
+        replies, marks = list[Source](), list[object]([OPENED])
+        if self.functions:
+            # Beside a schema, the answer in words is replaced by that of the schema.
+            some = "required" if free and (answer is not None or self.custom) else self.choice
+            called = tools_source(self.functions, notation, some, parallel=parallel)
+            form = replace(form, tools=called)
+            replies.append(called)
+            marks += [] if (mark := FORMATS[called.format].trigger) is None else [mark]
+        replies += [_call(tool) for tool in self.custom.values()]
+        if free and answer is not None:
+            replies.append(answer)
+        elif free and self.custom:
+            replies.append(until(*marks, include=False))
+        source = replies[0] if len(replies) == 1 else Either(tuple(replies))
+        return source, replace(form, custom=tuple(self.custom), mixed=len(replies) > 1)
+
+    @property
+    def told(self) -> list[dict[str, str]]:
+        """What the model is told of custom tools, which chat templates do not know."""
+        if not self.custom:
+            return []
+        told = [f"- {tool.name}: {tool.description or ''}" for tool in self.custom.values()]
+        listed = "\n".join(line.rstrip(": ") for line in told)
+        form = f"{OPENED}NAME\nINPUT\n{CLOSED}"
+        content = f"You can call these tools:\n{listed}\nWrite a call as\n{form}"
+        return [{"role": "system", "content": content}]
+
+
+def _by_name(tools: list[Tool]) -> dict[str, Tool]:
+    """The tools in the form of chat completions, by name."""
+    for tool in tools:
+        if tool.get("type") not in TYPES:
+            raise UnsupportedError(
+                f"a tool has the type {brief(tool.get('type'))}: the server runs no tools of its "
+                "own; give functions and custom tools",
+                feature=f"tool of type {tool.get('type')}",
+            )
+    listed = [_as_chat(tool) for tool in tools]
+    names = [_name(tool) for tool in listed]
+    if twice := [name for name, count in Counter(names).items() if count > 1]:
+        raise SourceError(f"two tools have the name {brief(twice[0])}")
+    return dict(zip(names, listed, strict=True))
+
+
+def _as_chat(tool: Tool) -> Tool:
+    kind = tool["type"]
+    if kind in tool:
+        return tool
+    return {"type": kind, kind: {name: tool[name] for name in tool if name != "type"}}
+
+
+def _name(tool: Tool) -> str:
+    name = _inside(tool).get("name")
+    if not isinstance(name, str):
+        raise SourceError(f"a tool needs a name, not {brief(tool)}")
+    return name
+
+
+def _inside(tool: object) -> Tool:
+    """The fields under the type of a tool or choice, in chat completions; else those beside it."""
+    told = tool if is_object(tool) else {}
+    inside = told.get(str(told.get("type")), told)
+    return inside if is_object(inside) else {}
+
+
+def _chosen(choice: object, names: list[str]) -> tuple[str, list[str] | None]:
+    """The mode of a `tool_choice`, and the tools that it allows; None for all."""
+    mode, allowed, inside = choice, None, _inside(choice)
+    kind = choice.get("type") if is_object(choice) else None
+    if kind in TYPES:
+        mode, allowed = "required", [_known(inside.get("name"), names)]
+    elif kind == "allowed_tools":
+        mode = inside.get("mode", "auto")
+        listed = objects(inside.get("tools"))
+        allowed = [_known(_inside(each).get("name"), names) for each in listed]
+        if not allowed:
+            raise SourceError("allowed_tools needs a list of tools")
+    if mode not in CHOICES:
+        raise SourceError(
+            f"tool_choice is {brief(choice)}: it must be {', '.join(CHOICES)}, or name a tool"
+        )
+    if mode == "required" and not names:
+        raise SourceError("tool_choice is 'required', but the request has no tools")
+    return str(mode), allowed
+
+
+def _known(name: object, names: list[str]) -> str:
+    if not isinstance(name, str) or name not in names:
+        raise SourceError(
+            f"tool_choice names {brief(name)}: the tools are {', '.join(names) or 'none'}"
+            f"{did_you_mean(name, names)}"
+        )
+    return name
+
+
+def _custom(tool: Tool) -> protocol.CustomTool:
+    inside = _inside(tool)
+    form = inside.get("format")
+    if is_object(form) and is_object(form.get("grammar")):  # chat completions have one more level
+        inside = {**inside, "format": {"type": form.get("type"), **form["grammar"]}}
+    try:
+        return protocol.CustomTool.model_validate(inside)
+    except ValidationError as error:
+        told = as_invalid(error, protocol.CustomTool, inside)
+        raise SourceError(f"of the custom tool {brief(inside.get('name'))}, {told}") from None
+
+
+def _call(tool: protocol.CustomTool) -> Source:
+    """A call of a custom tool: its input is a text of its grammar, or any text up to the mark."""
+    end = f"\n{CLOSED}"
+    item: Source = until(end, include=False)
+    if isinstance(tool.format, protocol.GrammarInput):
+        item = read_grammar(tool.format.definition, tool.format.syntax)
+    return Sequence((Literal(f"{OPENED}{tool.name}\n"), capture(tool.name, item), Literal(end)))
+
 
 SEARCHES: Final = ("exactness", "num_beams", "best_of")
 
@@ -37,7 +274,7 @@ class Asked:
     more: Mapping[str, Any]  # other arguments of `submit`
     form: Form  # how the text is read
     most: str  # the field that limits the tokens
-    logprobs: Logprobs | None = None  # writes the log-probabilities, if they are asked for
+    top: int | None = None  # so many tokens with their log-probabilities at each place
     search: bool = False  # whether a search runs, which an engine does not do
     trace: int = 0  # number of alternatives of each stage that the answer shows; 0 for no trace
 
@@ -147,10 +384,8 @@ class Reader:
                 feature="logprobs of a search",
                 place="/logprobs",
             )
-        logprobs = None if top is None else Logprobs(form.vocabulary, top)
-        model = self._expression(asked)
-        rest = form, most, logprobs, bool(searches), shown
-        return Asked(prompt, *source, model, settings, more, *rest)
+        rest = form, most, top, bool(searches), shown
+        return Asked(prompt, *source, self._expression(asked), settings, more, *rest)
 
     def _settings(self, asked: protocol.Common, field: str) -> dict[str, Any]:
         """The settings by our names; OpenAI's default is to sample at temperature 1."""

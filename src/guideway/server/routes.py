@@ -1,8 +1,10 @@
-"""The routes, one method each, and what they tell of sources and texts."""
+"""The routes, one method each, and what they tell of sources, texts and given answers."""
 
 import asyncio
+import json
 from dataclasses import asdict
 from itertools import islice
+from operator import itemgetter
 from typing import Any, Final, final
 
 from fastapi import FastAPI, Request, Response
@@ -18,13 +20,13 @@ from guideway.errors import SourceError
 from guideway.language.budget import Meter
 from guideway.language.fuel import metered
 from guideway.server import answers, protocol
-from guideway.server.decisions import decide, decided_tokens
+from guideway.server.conversation import conversation
 from guideway.server.events import ChunkEvents, ResponseEvents
-from guideway.server.refusals import INVALID, Refusal
+from guideway.server.reading import read_structured
+from guideway.server.refusals import INVALID, Refusal, of_field
 from guideway.server.replies import new_id
 from guideway.server.serving import Server
 from guideway.server.settings import BUDGET
-from guideway.server.sources import read_structured
 from guideway.sources.sources import Source
 
 Body = dict[str, Any]
@@ -129,8 +131,16 @@ class Routes:
         asked = await self.server.read(request, protocol.DecisionRequest)
         model = self.server.reader.model_of(asked.model)
         found = await self.server.threaded(request, decide, model, asked)
-        read = await asyncio.to_thread(decided_tokens, self.server.reader, asked)
-        return JSONResponse({"model": self.server.name, "answers": found, "usage": read})
+        messages = conversation(asked.input, None)  # each question reads them
+        count = len(await asyncio.to_thread(self.server.reader.tokens, messages))
+        usage = {
+            "input_tokens": count,
+            "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
+            "output_tokens": 0,
+            "output_tokens_details": {"reasoning_tokens": 0},
+            "total_tokens": count,
+        }
+        return JSONResponse({"model": self.server.name, "answers": found, "usage": usage})
 
     async def detect(self, request: Request) -> Response:
         asked = await self.server.read(request, protocol.DetectRequest)
@@ -189,3 +199,47 @@ def detected(mark: Watermark, model: Model, text: str, source: Source | None) ->
     """The evidence of a watermark in a text, which must be one of `source`."""
     held = None if source is None else compile_source(plain(source), model.vocabulary, BUDGET)
     return mark.detect(text, model, held)
+
+
+def decide(model: Model, asked: protocol.DecisionRequest) -> list[dict[str, Any]]:
+    """Answers of `/v1/decisions`: exact probabilities of given answers, without a text."""
+    messages = conversation(asked.input, None)
+    with of_field("questions"):
+        return [
+            {"type": each.type, "name": each.name, **_answer(model, messages, each)}
+            for each in asked.questions
+        ]
+
+
+def _answer(model: Model, messages: list[Any], question: protocol.Question) -> dict[str, Any]:
+    said = question.instructions
+    if not isinstance(said, str):
+        said = "\n".join(each.get("text", json.dumps(each.get("data"))) for each in said)
+    match question:
+        case protocol.Predicate():
+            asked = f"Is this true? {said}\nAnswer yes or no."
+            return {"probability": model.choose(_with(messages, asked), ["yes", "no"])["yes"]}
+        case protocol.ChoiceQuestion(choices=given):
+            named: list[dict[str, Any]] = [{"value": each.value} for each in given]
+            labels = [v if isinstance(v := each.value, str) else str(v).lower() for each in given]
+        case protocol.Score(levels=given):
+            labels = [each.label for each in given]
+            named = [{"value": n, "label": label} for n, label in enumerate(labels)]
+    about = [f": {each.description}" if each.description else "" for each in given]
+    lines = [f"- {label}{more}" for label, more in zip(labels, about, strict=True)]
+    listed = "\n".join((said, "Answer with one of these:", *lines))
+    found = model.choose(_with(messages, listed), labels).values()
+    shares = [{**name, "probability": share} for name, share in zip(named, found, strict=True)]
+    best = max(shares, key=itemgetter("probability"))
+    answer = {"confidence": best["probability"], "probabilities": shares}
+    if isinstance(question, protocol.ChoiceQuestion):
+        return {"choice": best["value"], **answer}
+    return {"score": sum(each["value"] * each["probability"] for each in shares), **answer}
+
+
+def _with(messages: list[Any], question: str) -> list[Any]:
+    """The messages with a question, in the last turn of the user."""
+    if messages and messages[-1].get("role") == "user" and isinstance(messages[-1]["content"], str):
+        last = {"role": "user", "content": f"{messages[-1]['content']}\n\n{question}"}
+        return [*messages[:-1], last]
+    return [*messages, {"role": "user", "content": question}]
