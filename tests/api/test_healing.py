@@ -23,7 +23,7 @@ LIST = ["//s", "/ht", "s", "//", ""]
 def completion(prompt: str, source: Any = None, seed: int = 0, **settings: Any) -> Completion:
     model = gw.Model(FakeModel.random(WORDS, seed))
     whole = {"seed": seed, "max_new_tokens": 6} | settings
-    call = Call(Ensemble(model.whole), [prompt], False, source, None, whole, heal=True)
+    call = Call(Ensemble(model.whole), prompt, source, **whole, heal=True)
     (done,) = generate(Ensemble(model.whole), [job.request for job in call.jobs()])
     return done
 

@@ -14,7 +14,7 @@ from transformers.models.mixtral import MixtralConfig
 from transformers.models.t5 import T5Config
 
 import guideway as gw
-from guideway.api.memory import fitting, planned, shown
+from guideway.api.memory import fitting, needed, planned, shown
 from guideway.models.fake import FakeModel
 from small_models import CACHE, KINDS, LETTERS, SMALL, model, module
 
@@ -175,17 +175,17 @@ def test_what_fits_is_the_longest_context_of_each_batch() -> None:
     found = list(fitting(plan, card, 10_000))
     assert [batch for batch, _ in found] == [1, 2, 4, 8, 16, 32, 64, 128]
     for batch, context in found:
-        assert plan(batch, context).total <= card
-        assert context == 8192 or plan(batch, 2 * context).total > card
+        assert needed(plan, batch, context).total <= card
+        assert context == 8192 or needed(plan, batch, 2 * context).total > card
     assert list(fitting(plan, 10**6, 10_000)) == []
 
 
 @pytest.mark.parametrize(
     ("source", "settings", "error", "said"),
     [
-        (NOTES, {}, gw.SourceError, "context must be a whole number above 0, got None"),
-        (KINDS["llama"](1), {"context": 0}, gw.SourceError, "context must be"),
-        (NOTES, {"context": 8, "batch": 2.0}, gw.SourceError, "batch must be"),
+        (NOTES, {}, gw.SourceError, "context is None: it must be a whole number from 1"),
+        (KINDS["llama"](1), {"context": 0}, gw.SourceError, "context is 0"),
+        (NOTES, {"context": 8, "batch": 2.0}, gw.SourceError, "batch is 2.0"),
         (NOTES, {"context": 8, "dtype": "flaot32"}, gw.ModelError, "did you mean 'float32'"),
         (NOTES | {"layer": 3}, {"context": 8}, gw.SourceError, "did you mean 'layers'"),
         (NOTES | {"heads": "12"}, {"context": 8}, gw.SourceError, "heads must be a whole number"),

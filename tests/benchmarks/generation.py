@@ -409,7 +409,7 @@ def request(model: "Model", prompt: Any, source: Any, tokens: int) -> Any:
     from guideway.generation.ensemble.ensemble import Ensemble
 
     settings: dict[str, object] = {"max_new_tokens": tokens}
-    return Call(Ensemble(model.node), [prompt], False, source, None, settings).only_job().request
+    return Call(Ensemble(model.node), prompt, source, **settings).only_job().request
 
 
 def forward_cost(model: "Model", length: int, tokens: int, rounds: int = 9) -> float:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import guideway as gw
 from guideway.automaton.token_tries import unpack
 from guideway.errors import LimitError
-from guideway.integrations.prefixes import Outside, Prefixes
+from guideway.integrations.transformers_texts import Outside, Prefixes
 
 LETTERS = gw.Vocabulary([b"a", b"b", b"ab", b"<eos>", b"<end>"], eos_ids={3, 4})
 CONSTRAINT = gw.compile(gw.Regex("(ab?){1,3}"), LETTERS)

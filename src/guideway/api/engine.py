@@ -28,7 +28,7 @@ from guideway.api.prompts import Prompt
 from guideway.api.result import Part, Result
 from guideway.api.running import RunOptions, read_result
 from guideway.api.speculate import speculation
-from guideway.errors import InvalidValueError, ModelError, SourceError, UnsupportedError
+from guideway.errors import InvalidValueError, ModelError, UnsupportedError
 from guideway.generation.ensemble.ensemble import Ensemble
 from guideway.generation.ensemble.threads import release_threads
 from guideway.generation.limits import checked
@@ -37,6 +37,7 @@ from guideway.generation.row.request import Event, peak_memory
 from guideway.generation.row.sequence import Sequence
 from guideway.generation.scheduling import Batches
 from guideway.generation.speculation import Speculation
+from guideway.sources.sources import check_count
 
 if TYPE_CHECKING:
     from typing_extensions import TypeForm, Unpack
@@ -106,14 +107,13 @@ SUMS: Final = ("prompt_tokens", "cached_tokens", "completion_tokens", "drafted",
 class _Task:
     """A request from `submit` to its result."""
 
-    prepare: Callable[[], tuple[Call, RunOptions]]  # reads the arguments, and compiles the source
     heard: Callable[[Event], object] | None  # receives the events of a stream
+    call: Call = field(init=False)
+    manner: RunOptions = field(init=False)
+    first: Job = field(init=False)  # the job of the first attempt
     future: Future[Any] = field(default_factory=Future[Any])
     began: float = field(default_factory=time.perf_counter)  # when it was submitted
     attempt: int = 0  # number of texts that a validator has refused
-    call: Call | None = None
-    manner: RunOptions | None = None
-    first: Job | None = None  # the job of the first attempt
     job: Job | None = None  # the job that runs, with its row
     row: Sequence | None = None
 
@@ -157,8 +157,7 @@ class Engine:
             SourceError: an argument is of the wrong type or out of range.
         """
         as_model(model, "model")
-        if not isinstance(max_batch, int) or max_batch < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise SourceError(f"max_batch is {max_batch!r}: it must be a count from 1")
+        check_count("max_batch", max_batch, 1)
         self.model, self.max_batch = model, max_batch
         self._changed = threading.Condition()
         self._open = set[_Task]()  # without a result
@@ -305,16 +304,13 @@ class Engine:
         arguments: dict[str, Any],
         heard: Callable[[Event], object] | None = None,
     ) -> _Task:
-        def prepare() -> tuple[Call, RunOptions]:
-            return self._read(prompt, source, **arguments)
-
         release_threads()  # those of forwards in this thread; the engine has its own
-        task = _Task(prepare, heard)
+        task = _Task(heard)
         with self._changed:
             if self._closed:
                 raise ModelError("the engine is closed: it takes no more requests")
             self._open.add(task)
-            self._compilers.submit(self._prepare, task)
+            self._compilers.submit(self._prepare, task, prompt, source, arguments)
         task.future.add_done_callback(lambda _: self._done(task))
         return task
 
@@ -329,31 +325,31 @@ class Engine:
         **arguments: Any,
     ) -> tuple[Call, RunOptions]:
         model = self.model if model is None else as_model(model, "model")
-        call = Call.of(self._ensemble(model), prompt, source, **arguments)
+        call = Call(self._ensemble(model), prompt, source, **arguments)
         self._speculation(call.ensemble, call.speculate)  # refuses a draft that cannot be used
         return call, RunOptions(retries, on_invalid)
 
-    def _prepare(self, task: _Task) -> None:
+    def _prepare(
+        self, task: _Task, prompt: object, source: object, arguments: dict[str, Any]
+    ) -> None:
         """Read the arguments and compile; in a thread of its own."""
         if task.future.cancelled():
             return
         try:
-            task.call, task.manner = task.prepare()
-            self._enqueue(task, task.call, task.call.only_job("submit"))
+            task.call, task.manner = self._read(prompt, source, **arguments)
+            task.first = task.call.only_job("submit")
+            self._enqueue(task, task.first)
         except Exception as error:  # noqa: BLE001  sources may run code of users
             task.settle(error=error)
 
-    def _enqueue(self, task: _Task, call: Call, job: Job) -> None:
+    def _enqueue(self, task: _Task, job: Job) -> None:
         """Let a task wait for its turn."""
-        ensemble = call.ensemble
+        ensemble = task.call.ensemble
         check_markable(ensemble.mark, [job.request])
         most = checked(job.request, ensemble)
-        task.first = task.first or job
-        task.job, task.row = (
-            job,
-            Sequence(next(self._numbers), job.request, ensemble.vocabulary, most),
-        )
-        task.row.begin(time.perf_counter() if task.attempt else task.began)
+        row = Sequence(next(self._numbers), job.request, ensemble.vocabulary, most)
+        row.begin(time.perf_counter() if task.attempt else task.began)
+        task.job, task.row = job, row
         with self._changed:
             self._waiting.append(task)
             self._changed.notify()
@@ -402,15 +398,16 @@ class Engine:
 
     def _start(self, task: _Task) -> None:
         """Let a task join the rows that run."""
-        call, row = task.call, task.row
-        if call is None or row is None or task.future.done():
+        row = task.row
+        if row is None or task.future.done():
             return
+        ensemble = task.call.ensemble
         if row.finish_reason is not None:  # an empty text
             self._readers.submit(self._result, task)
             return
         try:
-            drafts = self._speculation(call.ensemble, call.speculate)
-            self._batches.add(row, call.ensemble, drafts)
+            drafts = self._speculation(ensemble, task.call.speculate)
+            self._batches.add(row, ensemble, drafts)
             row.admit(time.perf_counter())
         except Exception as error:  # noqa: BLE001  whatever a model raises is its request's
             task.settle(error=error)
@@ -441,22 +438,22 @@ class Engine:
 
     def _result(self, task: _Task) -> None:
         """Read the value of a text; ask again if a validator refuses it."""
-        call, manner, first, job, row = task.call, task.manner, task.first, task.job, task.row
-        if call is None or manner is None or first is None or job is None or row is None:
+        ensemble, job, row = task.call.ensemble, task.job, task.row
+        if job is None or row is None:
             return
         try:
-            done = row.completion(peak_memory(call.ensemble.device))
-            result = read_result(job, done, call.ensemble.vocabulary)
+            done = row.completion(peak_memory(ensemble.device))
+            result = read_result(job, done, ensemble.vocabulary)
             self._texts += 1
             self._count(**{name: getattr(done.stats, name) for name in (*MEANS, *SUMS)})
             error = result.error
             if isinstance(error, InvalidValueError):
                 error.result = result
-                if task.attempt < manner.retries:
+                if task.attempt < task.manner.retries:
                     task.attempt += 1
-                    self._enqueue(task, call, call.retried(first, result, task.attempt))
+                    self._enqueue(task, task.call.retried(task.first, result, task.attempt))
                     return
-                if manner.on_invalid == "return":
+                if task.manner.on_invalid == "return":
                     error = None
             task.settle(result, error)
         except Exception as error:  # noqa: BLE001  validators are code of users

@@ -21,7 +21,8 @@ from guideway.generation.limits import checked
 from guideway.generation.row.request import Request
 from guideway.language.budget import Budget
 from guideway.sampling.settings import Sampling
-from guideway.sources.sources import Source, Text
+from guideway.sources.sources import Source, Text, check_flag
+from guideway.vocabulary.vocabulary import Vocabulary
 
 ANSWER: Final = "Answer with JSON of this form:"
 
@@ -50,58 +51,40 @@ class Failed:
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class Call:
-    """The arguments of a call of `generate` or `stream`."""
+    """The arguments of a call of `Model.generate` or `stream`, checked."""
 
-    ensemble: Ensemble
-    prompts: list[Prompt]  # one for each row
-    batch: bool  # True if the prompts were given as a list
-    source: object  # the source of all texts, or a list
-    sampling: object  # the settings, or a list
-    settings: dict[str, object]  # settings as arguments
-    shown: bool = False  # describe the type in the prompt
-    trace: int = 0  # tokens kept of each stage
-    heal: bool = False  # generate the last tokens of text prompts again
-    canonical: bool = False  # allow only canonical tokens
-    speculate: object = "auto"  # what drafts tokens (`api.speculate`)
-    budget: Budget | None = None  # limits of compiling the sources, and of each token
-
-    def __post_init__(self) -> None:
-        """Check the options."""
-        object.__setattr__(self, "trace", checked_trace(self.trace))
-        check_speculate(self.speculate)
-        for name, given in (("heal", self.heal), ("canonical", self.canonical)):
-            if not isinstance(given, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
-                raise SourceError(f"{name} is {given!r}: it must be True or False")
-
-    @classmethod
-    def of(
-        cls,
+    def __init__(
+        self,
         ensemble: Ensemble,
         prompt: object,
-        source: object,
+        source: object,  # the source of all texts, or a list
         *,
-        sampling: object = None,
+        sampling: object = None,  # the settings, or a list
         schema_in_prompt: bool = False,
-        trace: int = False,
+        trace: object = False,
         heal: bool = False,
         canonical: bool = False,
         speculate: object = "auto",
         budget: Budget | None = None,
         **settings: object,
-    ) -> "Call":
-        """The call of these arguments of `Model.generate`."""
-        how = schema_in_prompt, trace, heal, canonical, speculate, budget
-        return cls(ensemble, *split_prompts(prompt), source, sampling, settings, *how)
+    ) -> None:
+        check_speculate(speculate)
+        check_flag("heal", heal)
+        check_flag("canonical", canonical)
+        self.prompts, self.batch = split_prompts(prompt)
+        self.ensemble, self.speculate, self._source = ensemble, speculate, source
+        self._sampling, self._settings, self._shown = sampling, settings, schema_in_prompt
+        self._heal, self._canonical, self._budget = heal, canonical, budget
+        self._trace = checked_trace(trace)
 
     def jobs(self, *, keep_errors: bool = False) -> list[Job | Failed]:
         """One job for each sample of each prompt; `keep_errors` returns wrong rows as `Failed`."""
         count = len(self.prompts)
         # Read a text once, so that it warns once for all rows.
-        source = read_source(self.source) if isinstance(self.source, str) else self.source
+        source = read_source(self._source) if isinstance(self._source, str) else self._source
         given = spread(source, count, batch=self.batch, what="sources")
-        each = spread(self.sampling, count, batch=self.batch, what="settings")
+        each = spread(self._sampling, count, batch=self.batch, what="settings")
         rows = zip(self.prompts, given, each, strict=True)
         found = list[Job | Failed]()
         for number, row in enumerate(rows):
@@ -150,9 +133,9 @@ class Call:
         return replace(job, request=replace(job.request, sampling=sampling, sample=shifted))
 
     def _jobs_of(self, number: int, prompt: Prompt, given: object, settings: object) -> list[Job]:
-        source, sampling = read_source(given), read_sampling(settings, self.settings)
+        source, sampling = read_source(given), read_sampling(settings, self._settings)
         asked: str | list[Plain] = prompt if isinstance(prompt, str) else read_messages(prompt)
-        if self.shown and source is not None:
+        if self._shown and source is not None:
             asked = _with_description(asked, source)
         wide = widened(sampling)
         request = self._request(asked, source, wide)
@@ -161,7 +144,7 @@ class Call:
         if wide.search is not None:
             for name, given in (
                 ("speculate", self.speculate not in ("auto", "off")),
-                ("trace", self.trace),
+                ("trace", self._trace),
             ):
                 if given:
                     raise UnsupportedError(
@@ -176,15 +159,15 @@ class Call:
     def _request(self, prompt: Prompt, source: Source | None, sampling: Sampling) -> Request:
         tools = () if source is None else tools_of(source)
         main, *others = read_prompts(
-            self.ensemble, prompt, heal=self.heal, tools=tools, canonical=self.canonical
+            self.ensemble, prompt, heal=self._heal, tools=tools, canonical=self._canonical
         )
         constraint = None
-        if self.heal or self.canonical or source is not None:
-            check_lossless(self.ensemble)
-        if self.canonical:
-            constraint = canonical_constraint(self.ensemble, source, self.budget)
+        if self._heal or self._canonical or source is not None:
+            check_lossless(self.ensemble.vocabulary)
+        if self._canonical:
+            constraint = self._canonical_constraint(source)
         elif source is not None:
-            constraint = compile_source(source, self.ensemble.vocabulary, self.budget)
+            constraint = compile_source(source, self.ensemble.vocabulary, self._budget)
         return Request(
             main.tokens,
             constraint,
@@ -192,26 +175,23 @@ class Call:
             main.joint,
             others=tuple(each.tokens for each in others),
             asked=prompt if isinstance(prompt, str) else "",
-            trace=self.trace,
+            trace=self._trace,
             # Canonical tokens are fixed across the prompt's end too, so nothing is left to heal.
-            taken=() if self.canonical else main.taken,
+            taken=() if self._canonical else main.taken,
             free=source is None,
         )
 
-
-def canonical_constraint(
-    ensemble: Ensemble, source: Source | None, budget: Budget | None = None
-) -> CompiledConstraint:
-    """Compile a source (any text for None) for canonical tokens only."""
-    tokenizer = ensemble.contexts[0].reader.tokenizer
-    if tokenizer is None:
-        raise UnsupportedError(
-            "canonical=True needs the model's tokenizer, and this model has none: write "
-            "guideway.Model(language_model, tokenizer)",
-            feature="canonical",
-        )
-    whole = Text() if source is None else source
-    return compile_source(whole, ensemble.vocabulary, budget, canonical=tokenizer)
+    def _canonical_constraint(self, source: Source | None) -> CompiledConstraint:
+        """Compile a source (any text for None) for canonical tokens only."""
+        tokenizer = self.ensemble.contexts[0].reader.tokenizer
+        if tokenizer is None:
+            raise UnsupportedError(
+                "canonical=True needs the model's tokenizer, and this model has none: write "
+                "guideway.Model(language_model, tokenizer)",
+                feature="canonical",
+            )
+        whole = Text() if source is None else source
+        return compile_source(whole, self.ensemble.vocabulary, self._budget, canonical=tokenizer)
 
 
 def _drawn(sampling: Sampling) -> Sampling:
@@ -257,11 +237,11 @@ def prompts_of(reads: list[Read]) -> Prompts:
     return tuple(each.tokens for each in reads)
 
 
-def check_lossless(ensemble: Ensemble) -> None:
+def check_lossless(vocabulary: Vocabulary) -> None:
     """Refuse a tokenizer that does not decode its tokens to the encoded text."""
-    if not ensemble.vocabulary.lossless:
+    if not vocabulary.lossless:
         raise UnsupportedError(
-            f"this tokenizer cannot generate texts exactly: {ensemble.vocabulary.loss}",
+            f"this tokenizer cannot generate texts exactly: {vocabulary.loss}",
             feature="tokenizer that loses information",
         )
 

@@ -21,7 +21,7 @@ from guideway.generation.ensemble.views import read
 from guideway.generation.heads import Heads
 from guideway.models.load import load as load_backend
 from guideway.models.ngram import NgramModel
-from guideway.sources.sources import check_text
+from guideway.sources.sources import check_count, check_text
 from guideway.vocabulary.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -178,8 +178,7 @@ def train_heads(
         UnsupportedError: the model does not show its hidden states.
     """
     as_model(model, "model")
-    if not isinstance(heads, int) or isinstance(heads, bool) or not 0 < heads < 9:  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise SourceError(f"heads is {heads!r}: it must be a whole number from 1 to 8")
+    check_count("heads", heads, 1, 8)
     ensemble, tokens = Ensemble(model.whole), list[tuple[tuple[int, ...], int]]()
     main, hidden = ensemble.contexts[0], ensemble.main.hidden()
     for number, given in enumerate(texts):

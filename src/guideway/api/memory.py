@@ -1,9 +1,10 @@
 """`memory`: bytes that a model needs, before it is loaded or for another batch and context."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final, TypeAlias, cast, final
 
@@ -16,6 +17,7 @@ from guideway.models.footprint import config_of, skeleton, traced
 from guideway.models.load import precision_of
 from guideway.models.packed import parts_of
 from guideway.sources.names import did_you_mean
+from guideway.sources.sources import check_count
 
 NEEDED: Final = ("layers", "heads", "head_dim", "parameters")
 KEYS: Final = (*NEEDED, "kv_heads", "hidden", "intermediate", "vocabulary", "window", "windowed")
@@ -59,8 +61,10 @@ class Memory:
         return "\n".join(f"{name:12}{shown(size):>9}  {formula}" for name, size, formula in lines)
 
 
-Plan: TypeAlias = Callable[[int, int], Memory]
-"""From a batch and a context to the memory."""
+Need: TypeAlias = tuple[int, str]
+"""A number of bytes, and how it is made."""
+Plan: TypeAlias = Callable[[int, int], tuple[Need, Need, Need]]
+"""From a batch and a context to the parameters, the cache and the activations."""
 
 
 def memory(
@@ -104,14 +108,16 @@ def memory(
         SourceError: an argument or a size is out of range.
     """
     plan, longest = planned(source, dtype)
-    return plan(*checked(batch, longest if context is None else context))
+    return needed(plan, batch, longest if context is None else context)
 
 
-def checked(batch: object, context: object) -> tuple[int, int]:
-    for name, given in (("batch", batch), ("context", context)):
-        if type(given) is not int or given < 1:
-            raise SourceError(f"{name} must be a whole number above 0, got {brief(given)}")
-    return cast("tuple[int, int]", (batch, context))
+def needed(plan: Plan, batch: int, context: int | None) -> Memory:
+    """The memory of a plan for a batch and a context."""
+    check_count("batch", batch, 1)
+    check_count("context", context, 1)
+    length = cast("int", context)
+    (weights, first), (cache, second), (rest, third) = plan(batch, length)
+    return Memory(weights, cache, rest, batch, length, (first, second, third))
 
 
 def planned(source: Any, dtype: "str | torch.dtype | None" = None) -> tuple[Plan, int | None]:
@@ -147,21 +153,10 @@ def _of_expression(model: Model, dtype: "torch.dtype | None") -> tuple[Plan, int
         parts.append((*_of_config(module.config, module, dtype), count))
     longest = min((context for _, context, _ in parts if context), default=None)
 
-    def plan(batch: int, context: int) -> Memory:
+    def plan(batch: int, context: int) -> tuple[Need, Need, Need]:
         needs = [part(batch * count, context) for part, _, count in parts]
-        greatest = max(needs, key=lambda need: need.activations)
-        return Memory(
-            sum(need.parameters for need in needs),
-            sum(need.kv_cache for need in needs),
-            greatest.activations,
-            batch,
-            context,
-            (
-                " + ".join(need.formulas[0] for need in needs),
-                " + ".join(need.formulas[1] for need in needs),
-                greatest.formulas[2],
-            ),
-        )
+        weights, caches, activations = zip(*needs, strict=True)
+        return _summed(weights), _summed(caches), max(activations, key=itemgetter(0))
 
     return plan, longest
 
@@ -176,29 +171,31 @@ def _of_config(config: Any, module: Any, dtype: "torch.dtype | None") -> tuple[P
     for each in weights.parameters():
         for part in parts_of(each):
             counts[part.element_size()] += part.numel()
-    parameters = sum(size * count for size, count in counts.items())
-    formula = " + ".join(f"{count:,} × {bytes_of(size)}" for size, count in counts.items())
+    parameters = _summed(
+        (size * count, f"{count:,} × {bytes_of(size)}") for size, count in counts.items()
+    )
 
-    def plan(batch: int, context: int) -> Memory:
+    def plan(batch: int, context: int) -> tuple[Need, Need, Need]:
         found = traced(empty, batch, context)
-        cache = sum(prod(shape) * size * n for (shape, size), n in found.cache.items())
-        shapes = [
-            f"{n} × ({' × '.join(f'{side:,}' for side in shape)}) × {bytes_of(size)}"
+        cache, formula = _summed(
+            (
+                prod(shape) * size * n,
+                f"{n} × ({' × '.join(f'{side:,}' for side in shape)}) × {bytes_of(size)}",
+            )
             for (shape, size), n in found.cache.items()
-        ]
-        rest = found.peak - cache
-        return Memory(
-            parameters,
-            cache,
-            rest,
-            batch,
-            context,
-            (formula, " + ".join(shapes) or "none", _at_peak(found.live, batch, context, rest)),
         )
+        rest = found.peak - cache
+        at_peak = _at_peak(found.live, batch, context, rest)
+        return parameters, (cache, formula or "none"), (rest, at_peak)
 
     text = config.get_text_config() if hasattr(config, "get_text_config") else config
     longest = getattr(text, "max_position_embeddings", None)
     return plan, longest if isinstance(longest, int) and longest > 0 else None
+
+
+def _summed(needs: Iterable[Need]) -> Need:
+    listed = [*needs]
+    return sum(size for size, _ in listed), " + ".join(formula for _, formula in listed)
 
 
 def _at_peak(live: Mapping[tuple[int, int], int], batch: int, context: int, total: int) -> str:
@@ -240,32 +237,23 @@ def _of_sizes(sizes: Mapping[str, Any], dtype: "torch.dtype") -> Plan:
     windowed = min(sizes.get("windowed", layers), layers) if "window" in sizes else 0
     each = bytes_of(dtype.itemsize)
 
-    def plan(batch: int, context: int) -> Memory:
-        rows = "" if batch == 1 else f"{batch} rows × "
-        cache, terms = 0, list[str]()
-        for count, kept in (
-            (layers - windowed, context),
-            (windowed, min(context, sizes.get("window", context))),
-        ):
-            if count:
-                cache += batch * 2 * count * keyed * width * kept * dtype.itemsize
-                terms.append(
-                    f"{rows}2 × {count} layers × {keyed} heads × {width} × {kept:,} tokens × {each}"
-                )
-        tokens = batch * context
-        return Memory(
-            parameters * dtype.itemsize,
-            cache,
-            tokens * (3 * inner + 4 * hidden) * dtype.itemsize + batch * vocabulary * 4,
-            batch,
-            context,
+    def plan(batch: int, context: int) -> tuple[Need, Need, Need]:
+        rows, tokens = "" if batch == 1 else f"{batch} rows × ", batch * context
+        kinds = (layers - windowed, context), (windowed, min(context, sizes.get("window", context)))
+        cache = _summed(
             (
-                f"{parameters:,} × {each}",
-                " + ".join(terms),
-                f"{tokens:,} tokens × (3 × {inner:,} + 4 × {hidden:,}) × {each}"
-                + (f" + {batch} × {vocabulary:,} × 4 bytes" if vocabulary else ""),
-            ),
+                batch * 2 * count * keyed * width * kept * dtype.itemsize,
+                f"{rows}2 × {count} layers × {keyed} heads × {width} × {kept:,} tokens × {each}",
+            )
+            for count, kept in kinds
+            if count
         )
+        size = tokens * (3 * inner + 4 * hidden) * dtype.itemsize
+        rest = [(size, f"{tokens:,} tokens × (3 × {inner:,} + 4 × {hidden:,}) × {each}")]
+        if vocabulary:
+            rest.append((batch * vocabulary * 4, f"{batch} × {vocabulary:,} × 4 bytes"))
+        weights = parameters * dtype.itemsize, f"{parameters:,} × {each}"
+        return weights, cache, _summed(rest)
 
     return plan
 
@@ -277,7 +265,7 @@ def fitting(plan: Plan, card: int, longest: int) -> Iterator[tuple[int, int]]:
     """
     batch, context = 1, 2 ** (longest.bit_length() - 1)
     while batch <= 256 and context >= 128:
-        if plan(batch, context).total <= card:
+        if sum(size for size, _ in plan(batch, context)) <= card:
             yield batch, context
             batch *= 2
         else:

@@ -39,6 +39,7 @@ from guideway.logits.classifier import ClassifierTerm
 from guideway.logits.expr import Watermarked, Whole, inner, show_whole, unmarked
 from guideway.models.adapter import Adapter, read_adapter
 from guideway.models.protocol import LanguageModel, VariedModel
+from guideway.sources.sources import check_option
 from guideway.vocabulary.vocabulary import Vocabulary
 from guideway.watermark.scheme import Scheme
 
@@ -284,7 +285,8 @@ class Model:
         Raises:
             SourceError: an argument is out of range.
         """
-        return Model.of(expr.Nucleus(self.node, expr.number(p, "p", 1e-9, 1), _mask(plausibility)))
+        check_option("plausibility", plausibility, get_args(expr.Mask))
+        return Model.of(expr.Nucleus(self.node, expr.number(p, "p", 1e-9, 1), plausibility))
 
     def plausible(self, alpha: float, plausibility: expr.Mask = "post_mask") -> "Model":
         """Return the model limited to tokens at least `alpha` times as probable as the best one.
@@ -296,8 +298,9 @@ class Model:
         Raises:
             SourceError: an argument is out of range.
         """
-        mask = _mask(plausibility)
-        return Model.of(expr.Plausible(self.node, expr.number(alpha, "alpha", 0, 1), mask))
+        check_option("plausibility", plausibility, get_args(expr.Mask))
+        least = expr.number(alpha, "alpha", 0, 1)
+        return Model.of(expr.Plausible(self.node, least, plausibility))
 
     def prompted(self, system: str | Callable[[Any], Any]) -> "Model":
         """Return the model with a prompt of its own.
@@ -486,7 +489,7 @@ class Model:
             GenerationInterrupted: Ctrl-C (a `KeyboardInterrupt`); `results` of the error has the
                 results so far.
         """
-        call = Call.of(self._ensemble, prompt, source, **arguments)
+        call = Call(self._ensemble, prompt, source, **arguments)
         options = RunOptions(retries, on_invalid, on_error, batch_size, progress)
         results, several = run(call, options)
         return results if several else results[0]
@@ -566,7 +569,7 @@ class Model:
                 `on_invalid="return"` the last part has a result with that `error`.
             GenerationInterrupted: Ctrl-C during a step; `results` of the error has the text so far.
         """
-        return stream(Call.of(self._ensemble, prompt, source, **arguments), on_invalid)
+        return stream(Call(self._ensemble, prompt, source, **arguments), on_invalid)
 
     @overload
     def astream(
@@ -621,7 +624,7 @@ class Model:
             ModelError: the model gave NaN or infinite values.
         """
         ensemble, options = self._ensemble, read_choices(choices)
-        check_lossless(ensemble)
+        check_lossless(ensemble.vocabulary)
         [given, *_], batch = split_prompts(prompt)
         if batch:
             said = "choose takes one prompt, not a list"
@@ -688,12 +691,6 @@ def exited(leaf: expr.Leaf, block: int) -> expr.Leaf:
 
 def _leaf(leaf: expr.Leaf, name: str, **changes: Any) -> expr.Leaf:
     return expr.Leaf(replace(reading(leaf), **changes), f"{leaf.name}.{name}")
-
-
-def _mask(given: expr.Mask) -> expr.Mask:
-    if given not in get_args(expr.Mask):
-        raise SourceError(f"plausibility is {given!r}: it must be 'post_mask' or 'pre_mask'")
-    return given
 
 
 def _shares(options: list[str], logs: Sequence[float]) -> dict[str, float]:

@@ -12,7 +12,6 @@ What an expression holds can be printed, and changed with the operators of `Mode
 """
 
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from functools import reduce
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias, cast
@@ -20,6 +19,8 @@ from typing import Final, Literal, TypeAlias, cast
 from guideway.api.model import Model, as_model, exited, layers_of
 from guideway.errors import SourceError, UnsupportedError
 from guideway.logits.expr import Farthest, GediTerm, Leaf, Mask, number
+from guideway.sources.names import did_you_mean
+from guideway.sources.sources import check_option
 
 Weighed: TypeAlias = Model | tuple[Model, float] | Sequence[Model | tuple[Model, float]]
 Style: TypeAlias = Literal["obrien-2023", "li-2022"]
@@ -67,9 +68,8 @@ def published(name: str) -> dict[str, float | int | str | None]:
     """
     if isinstance(name, str) and name in PUBLISHED:  # pyright: ignore[reportUnnecessaryIsInstance]
         return dict(PUBLISHED[name])
-    near = get_close_matches(str(name), list(PUBLISHED), 1)
-    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(PUBLISHED)}"
-    raise UnsupportedError(f"unknown published settings {name!r}; {hint}", feature=str(name))
+    hint = did_you_mean(name, PUBLISHED) or f"; there are {', '.join(PUBLISHED)}"
+    raise UnsupportedError(f"unknown published settings {name!r}{hint}", feature=str(name))
 
 
 def dexperts(
@@ -171,8 +171,7 @@ def contrast(
         UnsupportedError: the vocabularies are different.
     """
     styles = {"obrien-2023": 0.5, "li-2022": 1.0}
-    if not isinstance(style, str) or style not in styles:  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise SourceError(f"style is {style!r}: it must be one of {', '.join(styles)}")
+    check_option("style", style, (*styles,))
     head = as_model(expert).plausible(alpha, plausibility)
     weight = number(styles[style] if beta is None else beta, "beta")
     if style == "li-2022":

@@ -12,7 +12,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final, final
+from typing import Any, Final, final, get_args
 
 from guideway.api.arguments import Wrong
 from guideway.api.best import Candidates, best, model_score
@@ -20,13 +20,14 @@ from guideway.api.jobs import Call, Failed, Job
 from guideway.api.parsing.values import as_message, called, read_captures, read_value
 from guideway.api.result import Part, Result
 from guideway.api.speculate import speculation
-from guideway.errors import GenerationInterrupted, GuidewayError, InvalidValueError, SourceError
+from guideway.errors import GenerationInterrupted, GuidewayError, InvalidValueError
 from guideway.generation.loop import Decoding
 from guideway.generation.row.request import Completion
 from guideway.generation.stopping import awaited
 from guideway.language.special_tokens import beginning
 from guideway.models.progress import Progress, shown
 from guideway.search.loop import Searching
+from guideway.sources.sources import check_count, check_flag, check_option
 from guideway.vocabulary.vocabulary import Vocabulary
 
 AT_ONCE: Final = 64  # rows of a batch, unless `batch_size` says how many prompts
@@ -51,24 +52,13 @@ class RunOptions:
 
     def __post_init__(self) -> None:
         """Check what was given."""
-        counts = _is_count(self.retries), _is_count(self.batch_size) and self.batch_size != 0
-        for right, name, wanted in (
-            (counts[0], "retries", "a count"),
-            (self.on_invalid in ("raise", "return"), "on_invalid", '"raise" or "return"'),
-            (self.on_error in ("raise", "return"), "on_error", '"raise" or "return"'),
-            (self.batch_size is None or counts[1], "batch_size", "a count from 1, or None"),
-            (
-                isinstance(self.progress, bool) or callable(self.progress),
-                "progress",
-                "True, False or a function of two counts",
-            ),
-        ):
-            if not right:
-                raise SourceError(f"{name} is {getattr(self, name)!r}: it must be {wanted}")
-
-
-def _is_count(given: object) -> bool:
-    return isinstance(given, int) and not isinstance(given, bool) and given >= 0
+        check_count("retries", self.retries, 0)
+        check_option("on_invalid", self.on_invalid, get_args(Wrong))
+        check_option("on_error", self.on_error, get_args(Wrong))
+        if self.batch_size is not None:
+            check_count("batch_size", self.batch_size, 1)
+        if not callable(self.progress):
+            check_flag("progress", self.progress)
 
 
 def run(call: Call, options: RunOptions) -> tuple[list[Result], bool]:

@@ -41,7 +41,7 @@ from guideway.logits.evaluate import Step, evaluate
 from guideway.logits.expr import number
 from guideway.logits.mask import unpack, upload
 from guideway.logits.rescore import TextContext
-from guideway.sources.sources import check_text
+from guideway.sources.sources import check_count, check_option, check_text
 from guideway.vocabulary.backend import Backend
 from guideway.vocabulary.vocabulary import Vocabulary
 from guideway.watermark.evidence import Window, clearest, evidence, weighted
@@ -422,21 +422,17 @@ class Watermark:
 
     def __post_init__(self) -> None:
         """Check every value once."""
-        given = cast("object", self.key)
-        if (
-            isinstance(given, bool)
-            or not isinstance(given, str | bytes | int)
-            or given in ("", b"")
-        ):
-            raise SourceError("the key must be a whole number, or a non-empty text or bytes")
-        if isinstance(given, str):
-            check_text(given, "the key of a watermark")
-        _one_of("scheme", self.scheme, get_args(Kind))
-        _one_of("stage", self.stage, get_args(Stage))
-        _one_of("among", self.among, get_args(Among))
-        for name, value in self._own().items():
+        _check_key(self.key)
+        check_option("scheme", self.scheme, get_args(Kind))
+        check_option("stage", self.stage, get_args(Stage))
+        check_option("among", self.among, get_args(Among))
+        green = {"gamma": 0.25, "delta": 2.0} if self.scheme in GREEN else {}
+        own: dict[str, float] = {"depth": 30} if self.scheme == "synthid" else green
+        for name, of in (("gamma", "green lists"), ("delta", "green lists"), ("depth", "synthid")):
             if getattr(self, name) is None:
-                object.__setattr__(self, name, value)
+                object.__setattr__(self, name, own.get(name))
+            elif name not in own:
+                raise SourceError(f"{name} is for {of} only, not for {self.scheme}")
         if self.gamma is not None:
             number(self.gamma, "gamma", 1e-6, 1 - 1e-6)
         if self.delta is not None and self.delta != math.inf:
@@ -444,21 +440,11 @@ class Watermark:
         if self.context == -1:
             object.__setattr__(self, "context", CONTEXTS[self.scheme])
         least = 0 if self.scheme == "unigram" else 1
-        _count("context", self.context, least, MOST_CONTEXT if least else 0)
+        check_count("context", self.context, least, MOST_CONTEXT if least else 0)
         if self.depth is not None:
-            _count("depth", self.depth, 1, MOST_DEPTH)
+            check_count("depth", self.depth, 1, MOST_DEPTH)
         if self.stage == "logits" and self.scheme not in GREEN:
             raise SourceError(f"stage='logits' is for green lists only, not for {self.scheme}")
-
-    def _own(self) -> dict[str, float | None]:
-        """Defaults of the settings of this scheme; those of other schemes are refused."""
-        green, tournament = self.scheme in GREEN, self.scheme == "synthid"
-        for name in ("gamma", "delta") if not green else ():
-            if getattr(self, name) is not None:
-                raise SourceError(f"{name} is for green lists only, not for {self.scheme}")
-        if self.depth is not None and not tournament:
-            raise SourceError(f"depth is for synthid only, not for {self.scheme}")
-        return {"depth": 30} if tournament else ({"gamma": 0.25, "delta": 2.0} if green else {})
 
     @property
     def settings(self) -> Scheme:
@@ -502,7 +488,7 @@ class Watermark:
             ModelError: the tokenizer or model is missing, or they do not fit together.
             UnsupportedError: entropies are asked for with SynthID or Gumbel.
         """
-        _one_of("repeated", repeated, ("once", "all"))
+        check_option("repeated", repeated, ("once", "all"))
         scheme, reader = self.settings, reader_of(model if tokenizer is None else tokenizer)
         compiled = _compiled(constraint, reader)
         known = reader if compiled is None else compiled
@@ -518,11 +504,9 @@ class Watermark:
         return _detected(scheme, tokens, vocabulary, rows, each, **how)
 
 
-def _one_of(name: str, given: object, known: tuple[str, ...]) -> None:
-    if given not in known:
-        raise SourceError(f"{name} is {given!r}: it must be one of {', '.join(map(repr, known))}")
-
-
-def _count(name: str, given: object, low: int, high: int) -> None:
-    if not isinstance(given, int) or isinstance(given, bool) or not low <= given <= high:
-        raise SourceError(f"{name} is {given!r}: it must be a whole number from {low} to {high}")
+def _check_key(given: object) -> None:
+    right = isinstance(given, str | bytes | int) and not isinstance(given, bool)
+    if not right or given in ("", b""):
+        raise SourceError("the key must be a whole number, or a non-empty text or bytes")
+    if isinstance(given, str):
+        check_text(given, "the key of a watermark")

@@ -148,10 +148,10 @@ def memory(
     Example: guideway memory smollm2-135m --batch 8 --context 2048 --card 4GB
     """
     held = None if card is None else _bytes(card)
-    from guideway.api.memory import checked, fitting, planned, shown
+    from guideway.api.memory import fitting, needed, planned, shown
 
     plan, longest = planned(model, dtype)
-    need = plan(*checked(batch, context or longest))
+    need = needed(plan, batch, context or longest)
     fits = [] if held is None else list(fitting(plan, held, longest or need.context))
     if as_json:
         print_json({**asdict(need), "total": need.total, "fits": fits})

@@ -93,7 +93,7 @@ class Extract:
             ModelError: the model cannot be loaded.
         """
         built = load(model) if isinstance(model, str) else as_model(model(), "what model() returns")
-        Call.of(Ensemble(built.whole), "a", source, **settings).only_job("Extract")
+        Call(Ensemble(built.whole), "a", source, **settings).only_job("Extract")
         self._prompt, self._source = prompt, cast("Any", source)
         self._names = {name: output + name for name in COLUMNS}
         self._more: dict[str, Any] = {
@@ -136,21 +136,17 @@ class Extract:
         """End the engine and its thread. An actor's engine ends with its process."""
         self._engine.close()
 
-    def _submit(self, row: dict[str, Any]) -> "Future[Result[Any]] | GuidewayError":
-        """The future of a row, or the error of its prompt."""
-        prompt = row[self._prompt] if isinstance(self._prompt, str) else self._made(row)
-        if isinstance(prompt, GuidewayError):
-            return prompt
+    def _submit(self, row: dict[str, Any]) -> "Future[Result[Any]]":
+        """The future of a row; it has the error of its prompt."""
+        make = self._prompt
+        try:
+            prompt: Any = row[make] if isinstance(make, str) else make(row)
+        except Exception as error:  # noqa: BLE001  whatever a user's function raises is its row's
+            failed = Future[Result[Any]]()
+            failed.set_exception(SourceError(f"prompt raised {type(error).__name__}: {error}"))
+            return failed
         listed: Any = prompt.tolist() if isinstance(prompt, np.ndarray) else prompt
         return self._engine.submit(listed, self._source, on_invalid="return", **self._more)
-
-    def _made(self, row: dict[str, Any]) -> Any:
-        """What the user's function makes of a row."""
-        make: Any = self._prompt
-        try:
-            return make(row)
-        except Exception as error:  # noqa: BLE001  whatever a user's function raises is its row's
-            return SourceError(f"prompt raised {type(error).__name__}: {error}")
 
 
 def deployment(build: Callable[[], Any], **options: Any) -> Any:
@@ -188,18 +184,16 @@ def failed(row: Mapping[str, Any], output: str = "") -> bool:
     return row[output + "error"] is not None
 
 
-def _told(future: "Future[Result[Any]] | GuidewayError") -> dict[str, Any]:
+def _told(future: "Future[Result[Any]]") -> dict[str, Any]:
     """The new columns of a row."""
-    error = future if isinstance(future, GuidewayError) else None
     result = None
-    if not isinstance(future, GuidewayError):
-        try:
-            result = future.result()
-            error = result.error
-        except ModelError:
-            raise  # the model is broken, not the row: Ray starts another actor
-        except GuidewayError as raised:
-            error = raised
+    try:
+        result = future.result()
+        error = result.error
+    except ModelError:
+        raise  # the model is broken, not the row: Ray starts another actor
+    except GuidewayError as raised:
+        error = raised
     return {
         "value": None if result is None else to_jsonable_python(result.value),
         "text": None if result is None else result.text,

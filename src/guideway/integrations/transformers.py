@@ -4,19 +4,9 @@
     model.generate(**inputs, prefix_allowed_tokens_fn=prefix_allowed_tokens_fn(Person, vocabulary))
 
 Both compute the allowed tokens from the tokens of a row and the running call (`transformers_call`),
-and keep no other state. So one object serves any number of calls, also in parallel, in each mode:
-
-    greedy, sampling, several sequences   the rows of one prompt are neighbours
-    beams, sampled or not                 a beam that left the language never comes back
-    a draft model, prompt lookup          drafts are constrained too
-    batches                               padded on the left; one source, or one for each prompt
-    inputs_embeds, static caches          without prompt tokens, texts begin with the row
-
-Several beams of one prompt are different texts if there are enough of them. If filters or other
-processors leave fewer, transformers adds rows of padding, as it does without a constraint.
-
-Settings that would cut a text, or ban tokens within it, are refused by name before the first token,
-or taken into account exactly (`transformers_call` has the table).
+and keep no other state. So one object serves any number of calls, also in parallel, in each mode
+that docs/guides/transformers.md lists: a beam that left the language never comes back, and drafts
+are constrained too.
 
 `generate_batch` (continuous batching) is refused: it takes no processors of users, and shows its
 own only the last token of each row. `generate` with `cache_implementation="paged"` never calls
@@ -39,10 +29,9 @@ from guideway.api.model import Model
 from guideway.automaton.token_tries import Row, words
 from guideway.automaton.token_tries import unpack as ids_of
 from guideway.errors import DeadEndError, LimitError, ModelError, SourceError, UnsupportedError
-from guideway.integrations.prefixes import Outside
 from guideway.integrations.transformers_call import Call, check_alone, check_last, running_row
 from guideway.integrations.transformers_guidance import Guidance
-from guideway.integrations.transformers_texts import Asked, Texts
+from guideway.integrations.transformers_texts import Asked, Outside, Texts
 from guideway.logits.mask import unpack, upload
 
 LOST: Final = -1e20  # a score that no beam recovers from, and that no temperature makes infinite

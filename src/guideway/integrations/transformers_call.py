@@ -13,25 +13,8 @@ frame on:
 
 If a name is missing (another loop or version), the user is asked for the value.
 
-Settings of `generate` end, ban or force tokens beside a constraint. transformers applies them
-without knowing the constraint, so each is taken into account exactly, or refused before the first
-token:
-
-    setting                                          treatment
-    max_length, max_new_tokens, MaxLengthCriteria    texts end within them
-    eos_token_id, EosTokenCriteria                   texts end with one of these ids
-    min_length, min_new_tokens                       no end before, as in guideway's own generate
-    forced_eos_token_id                              texts end one token earlier
-    forced_bos_token_id                              texts begin after that token
-    suppress_tokens, and bans of single tokens by    the constraint is compiled without them
-      bad_words_ids and sequence_bias
-    max_time, stop_strings, other stopping criteria  refused: they cut texts
-    no_repeat_ngram_size, bans of several tokens     refused: they leave no token in the middle
-    token_healing                                    refused: it writes text before the constraint
-    contrastive, group, constrained beams, DoLa      refused: their loops come from the Hub
-    other constraints and processors after ours      refused: they undo the constraint
-
-All other settings change scores, speed or the form of the output.
+Settings of `generate` end, ban or force tokens beside a constraint. Each is taken into account
+exactly, or refused before the first token: docs/guides/transformers.md has the table.
 """
 
 import inspect

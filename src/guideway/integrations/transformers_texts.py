@@ -1,6 +1,8 @@
 """The tokens that may come next in each row of a call of `generate`.
 
-A row is a prompt and a text; the tokens of the text decide (`prefixes`). In addition:
+A row is a prompt and a text; the tokens of the text decide. A loop reorders rows, rolls them back
+or drafts ahead, so `Prefixes` looks up states by all tokens of a text. Recent ones are cached;
+others are computed from the first token. In addition:
 
 - Finished rows and rows without a constraint are unchanged.
 - A text ends before `generate` would cut it: the remaining tokens count.
@@ -11,24 +13,129 @@ A row is a prompt and a text; the tokens of the text decide (`prefixes`). In add
   token has no score, and a draft is only a proposal.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+import hashlib
+import threading
+from collections import OrderedDict
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final, TypeAlias, cast, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from guideway.api.jobs import check_lossless
 from guideway.api.prompts import read_source
-from guideway.automaton.token_tries import Row, pack
+from guideway.automaton.token_tries import Row, pack, unpack
 from guideway.constraint.compile import compile as compile_source
-from guideway.constraint.compiled import CompiledConstraint
+from guideway.constraint.compiled import CompiledConstraint, DecodeState
 from guideway.constraint.longest_path import FUEL, longest_path
 from guideway.errors import LimitError, ModelError, SourceError, TokenRejected, UnsupportedError
-from guideway.integrations.prefixes import Outside, Prefixes
 from guideway.integrations.transformers_call import Call, check_settings, running_call
+from guideway.sources.sources import check_count
 from guideway.sources.values import check_pickled
 from guideway.vocabulary.vocabulary import Vocabulary
+
+MOST: Final = 1 << 14  # remembered texts, some hundred bytes each
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """A text outside the language: the index of the token that left it, and the reason."""
+
+    place: int
+    error: TokenRejected
+
+
+Standing: TypeAlias = DecodeState | Outside
+
+
+@final
+class Prefixes:
+    """States of one constraint by their tokens, thread-safe. `start` is that of the empty text.
+
+    >>> import guideway as gw
+    >>> vocabulary = gw.Vocabulary([b"a", b"b", b"<eos>"], eos_ids={2})
+    >>> prefixes = Prefixes(gw.compile(gw.Regex("ab?"), vocabulary))
+    >>> prefixes.row(prefixes.after(np.array([0]))).tolist()
+    [6]
+    >>> prefixes.after(np.array([0, 0])).place
+    1
+    """
+
+    def __init__(
+        self, constraint: CompiledConstraint, joint: bytes = b"", *, most: int = MOST
+    ) -> None:
+        """Cache at most `most` states; `joint` are bytes that tokens spell before the text."""
+        self.constraint = constraint
+        self.start = constraint.start(joint)
+        self._known: OrderedDict[bytes, Standing] = OrderedDict()
+        self._most = most
+        self._lock = threading.Lock()
+
+    def after(self, tokens: NDArray[np.int64]) -> Standing:
+        """The state after these tokens. Tokens after an end id change nothing."""
+        if not len(tokens):
+            return self.start
+        key = _key(tokens)
+        with self._lock:
+            found = self._known.get(key)
+            before = self._known.get(_key(tokens[:-1])) if found is None else None
+        if found is not None:
+            return found
+        if before is None:  # the first token, or one whose text was forgotten
+            before = self._read(tokens[:-1])
+        made = self._following(before, int(tokens[-1]), len(tokens) - 1)
+        with self._lock:
+            self._known[key] = made
+            if len(self._known) > self._most:
+                self._known.popitem(last=False)
+        return made
+
+    def row(self, state: DecodeState, left: int | None = None) -> Row:
+        """Mask of the next tokens, with at most `left` tokens to come."""
+        if left is None:
+            return self.constraint.mask(state)
+        return self.constraint.mask_within(state, left)
+
+    def count(
+        self, enough: int, left: int | None = None, offered: Collection[int] | None = None
+    ) -> int:
+        """Count the token sequences of texts, each end id separately, up to `enough`.
+
+        Each prefix can be completed, so it counts as one. `left` is the token budget; `offered` are
+        the end ids that may come, None for all.
+        """
+        ends, ended, begun = self.constraint.vocabulary.eos_ids, 0, [self.start]
+        while begun and ended + len(begun) < enough and left != 0:
+            longer = list[DecodeState]()
+            for state in begun:
+                for token in unpack(self.row(state, left)).tolist():
+                    ended += token in ends and (offered is None or token in offered)
+                    if token not in ends and len(longer) < enough:
+                        longer.append(self.constraint.advance(state, token))
+            begun, left = longer, None if left is None else left - 1
+        return min(enough, ended + len(begun))
+
+    def _read(self, tokens: NDArray[np.int64]) -> Standing:
+        standing: Standing = self.start
+        for place, token in enumerate(tokens.tolist()):
+            standing = self._following(standing, token, place)
+        return standing
+
+    def _following(self, standing: Standing, token: int, place: int) -> Standing:
+        if isinstance(standing, Outside) or standing.ended:
+            return standing
+        try:
+            return self.constraint.advance(standing, token)
+        except TokenRejected as error:
+            return Outside(place, error.with_traceback(None))  # which would keep what it saw
+
+
+def _key(tokens: NDArray[np.int64]) -> bytes:
+    return hashlib.blake2b(np.ascontiguousarray(tokens).tobytes(), digest_size=16).digest()
+
 
 Asked: TypeAlias = Row | Outside | None
 """The tokens that may come next; a text that left the language; None where anything may come."""
@@ -50,8 +157,11 @@ class Texts:
     ) -> None:
         if not isinstance(joint, bytes):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise SourceError(f"joint must be bytes, got {joint!r}")
-        self._start = _count(prompt_length, "prompt_length", 0)
-        self._most = _count(max_new_tokens, "max_new_tokens", 1)
+        if prompt_length is not None:
+            check_count("prompt_length", prompt_length, 0)
+        if max_new_tokens is not None:
+            check_count("max_new_tokens", max_new_tokens, 1)
+        self._start, self._most = prompt_length, max_new_tokens
         listed = isinstance(source, list)
         sources: list[Any] = cast("list[Any]", source) if listed else [source]
         if not sources:
@@ -213,7 +323,12 @@ class Texts:
                 "which is compiled without them",
                 feature="suppress_tokens",
             )
-        return _all_prefixes(self._sources, without(self.vocabulary, banned), self._joint)
+        known, special = self.vocabulary.tokens, self.vocabulary.special
+        left = self.vocabulary.replaced(
+            tokens=[None if n in banned else each for n, each in enumerate(known)],
+            special={name: n for name, n in special.items() if n not in banned},
+        )
+        return _all_prefixes(self._sources, left, self._joint)
 
     def _limited(self, call: Call) -> Call:
         """The call with the limits of the caller, and without the tokens that are forced."""
@@ -279,20 +394,6 @@ class Texts:
             )
 
 
-def without(vocabulary: Vocabulary, banned: frozenset[int]) -> Vocabulary:
-    """A vocabulary in which some ids have no spelling and no name."""
-    tokens = [None if n in banned else each for n, each in enumerate(vocabulary.tokens)]
-    special = {name: n for name, n in vocabulary.special.items() if n not in banned}
-    return Vocabulary(
-        tokens,
-        vocabulary.eos_ids,
-        width=vocabulary.width,
-        lead=vocabulary.lead,
-        special=special,
-        loss=vocabulary.loss,
-    )
-
-
 def _left(call: Call, length: int) -> int | None:
     """Tokens that a row may still get; None without a limit.
 
@@ -332,14 +433,6 @@ def _check_several(prefixes: Prefixes, call: Call) -> None:
         )
 
 
-def _count(given: object, name: str, least: int) -> int | None:
-    if given is None:
-        return None
-    if not isinstance(given, int) or isinstance(given, bool) or given < least:
-        raise SourceError(f"{name} must be a whole number of at least {least}, got {given!r}")
-    return given
-
-
 def _vocabulary(sources: Sequence[Any], given: Any) -> Vocabulary:
     """The vocabulary that was given, or that of the first compiled constraint."""
     if given is None:
@@ -349,11 +442,7 @@ def _vocabulary(sources: Sequence[Any], given: Any) -> Vocabulary:
             "vocabulary must be guideway.Vocabulary.from_transformers(tokenizer, "
             f"width=model.config.vocab_size), not {given!r}"[:300]
         )
-    if not given.lossless:
-        raise UnsupportedError(
-            f"this tokenizer cannot generate texts exactly: {given.loss}",
-            feature="tokenizer that loses information",
-        )
+    check_lossless(given)
     return given
 
 

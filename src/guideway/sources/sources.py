@@ -452,6 +452,14 @@ def check_flag(name: str, value: object) -> None:
         raise SourceError(f"{name} is {brief(value)}: it must be True or False")
 
 
+def check_count(name: str, value: object, low: int, high: int | None = None) -> None:
+    """Refuse other values than whole numbers from `low` to `high`."""
+    number = value if isinstance(value, int) and not isinstance(value, bool) else low - 1
+    if number < low or (high is not None and number > high):
+        most = "" if high is None else f" to {high}"
+        raise SourceError(f"{name} is {brief(value)}: it must be a whole number from {low}{most}")
+
+
 def check_option(name: str, value: object, allowed: tuple[str, ...]) -> None:
     if not isinstance(value, str) or value not in allowed:
         listed = ", ".join(map(repr, allowed))

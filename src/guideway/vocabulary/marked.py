@@ -34,13 +34,7 @@ def marked(vocabulary: Vocabulary, others: frozenset[tuple[int, str]] = frozense
         for token in (*vocabulary.tokens, *padding)
     ]
     tokens = [mark(names[i]) if i in names else token for i, token in enumerate(plain)]
-    made = Vocabulary(
-        tokens,
-        vocabulary.eos_ids,
-        width=vocabulary.width,
-        lead=vocabulary.lead,
-        loss=vocabulary.loss,
-    )
+    made = vocabulary.replaced(tokens=tokens, special={})
     text = Vocabulary([None if i in names else token for i, token in enumerate(plain)])
     # A mark is one token, whose bytes need none of their own.
     vars(made).update(spellable=text.spellable | MARKS, closed=text.closed)

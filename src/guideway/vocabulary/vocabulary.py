@@ -341,16 +341,16 @@ class Vocabulary:
 
     def __reduce__(self) -> tuple[Callable[[], "Vocabulary"], tuple[()]]:
         """Pickle the content without the tries."""
-        again = partial(
-            Vocabulary,
-            self.tokens,
-            self.eos_ids,
-            width=self.width,
-            lead=self.lead,
-            special=dict(self.special),
-            loss=self.loss,
-        )
-        return again, ()
+        return partial(Vocabulary, **self._given), ()
+
+    @property
+    def _given(self) -> dict[str, Any]:
+        names = "tokens", "eos_ids", "width", "lead", "loss"
+        return {name: getattr(self, name) for name in names} | {"special": dict(self.special)}
+
+    def replaced(self, **changes: Any) -> "Vocabulary":
+        """Return a vocabulary with other values of some arguments."""
+        return Vocabulary(**self._given | changes)
 
     def __repr__(self) -> str:
         """The sizes and the end ids."""

@@ -10,7 +10,6 @@ from jsonschema import Draft202012Validator
 
 import guideway as gw
 from guideway.api.linting import lint as linter
-from guideway.api.linting import trials
 from guideway.cli.main import run
 from guideway.json_schema.resources import READ
 
@@ -58,7 +57,7 @@ def fake(monkeypatch):
             validator = Draft202012Validator(pruned(json.loads(text), dropped))
             return lambda given: validator.is_valid(json.loads(given))
 
-        monkeypatch.setitem(trials.TRIED, "xgrammar", ("pytest", lambda: engine))
+        monkeypatch.setitem(linter.TRIED, "xgrammar", ("pytest", lambda: engine))
 
     return install
 
@@ -91,7 +90,7 @@ def test_oneof_read_as_anyof_is_enforced_partly(monkeypatch) -> None:
         validator = Draft202012Validator(json.loads(text.replace("oneOf", "anyOf")))
         return lambda given: validator.is_valid(json.loads(given))
 
-    monkeypatch.setitem(trials.TRIED, "xgrammar", ("pytest", lambda: engine))
+    monkeypatch.setitem(linter.TRIED, "xgrammar", ("pytest", lambda: engine))
     for branches, verdict in (
         ([INTEGER, {"type": "number"}], "partly"),
         ([INTEGER, {"type": "string"}], "enforced"),
@@ -137,7 +136,7 @@ def test_an_engine_that_refuses_everything_leaves_the_table(fake) -> None:
 def test_a_text_rejected_for_another_reason_says_nothing(monkeypatch) -> None:
     """An engine without a comma in arrays rejects [0,0], but not because of uniqueItems."""
     engine = lambda schema: lambda text: "," not in text  # noqa: E731
-    monkeypatch.setitem(trials.TRIED, "xgrammar", ("pytest", lambda: engine))
+    monkeypatch.setitem(linter.TRIED, "xgrammar", ("pytest", lambda: engine))
     schema = {"type": "array", "items": INTEGER, "uniqueItems": True}
     found = {one.place: one for one in gw.lint(schema, "xgrammar")}
     assert not found["/uniqueItems"].tried
@@ -176,7 +175,7 @@ def test_a_text_rejected_for_another_reason_says_nothing(monkeypatch) -> None:
     ],
 )
 def test_the_table_has_known_facts(engine, schema, place, verdict, monkeypatch) -> None:
-    monkeypatch.setattr(trials, "TRIED", {})
+    monkeypatch.setattr(linter, "TRIED", {})
     [found] = [one for one in gw.lint(schema, engine) if one.place == place]
     assert (found.verdict, found.tried) == (verdict, False)
     assert all(found.sources)
@@ -229,7 +228,7 @@ def test_the_command_prints_what_is_not_enforced(capsys, tmp_path, fake) -> None
 
 def test_the_command_silences_what_libraries_print(capfd, fake, monkeypatch) -> None:
     fake()
-    made = trials.TRIED["xgrammar"][1]
+    made = linter.TRIED["xgrammar"][1]
 
     def noisy():
         engine = made()
@@ -240,5 +239,5 @@ def test_the_command_silences_what_libraries_print(capfd, fake, monkeypatch) -> 
 
         return compiled
 
-    monkeypatch.setitem(trials.TRIED, "xgrammar", ("pytest", noisy))
+    monkeypatch.setitem(linter.TRIED, "xgrammar", ("pytest", noisy))
     assert printed(capfd, '{"type": "string"}', "-e", "xgrammar").err == ""

@@ -109,16 +109,14 @@ class _Reader:
     def _taken(self, source: Source, begin: int, end: int) -> Iterable[tuple[Source, int, int]]:
         """The parts of a text of `source` in this range, with their positions."""
         match source:
-            case Sequence(parts):
-                stops = self._sequence_stops(parts, begin, end)
+            case Sequence() | Repetition():
+                stops = self._stops(source, begin, end)
+                parts = source.parts if isinstance(source, Sequence) else [source.item] * len(stops)
                 return zip(parts, [begin, *stops], stops, strict=False)
             case Either(parts):
                 return [next((p, begin, end) for p in parts if end in self.ends(p, begin))]
             case Both(parts):
                 return [(part, begin, end) for part in parts]
-            case Repetition(item):
-                stops = self._repeated(source, begin, end)
-                return [(item, *pair) for pair in zip([begin, *stops], stops, strict=False)]
             case Lark():
                 return self._captured(source, begin, end)
             case _:
@@ -148,20 +146,15 @@ class _Reader:
         if not has_places(source):
             return self._read(source, begin)
         match source:
-            case Sequence(parts):
-                places = {begin}
-                for part in parts:
-                    places = {end for place in places for end in self.ends(part, place)}
+            case Sequence() | Repetition():
+                least, _ = _counted(source)
+                places = {place for place, count in self._counts(source, begin) if count >= least}
             case Either(parts):
                 places = {end for part in parts for end in self.ends(part, begin)}
             case Both(parts):
                 places = {*self.ends(parts[0], begin)}
                 for part in parts[1:]:
                     places &= {*self.ends(part, begin)}
-            case Repetition():
-                places = {
-                    place for place, count in self._counts(source, begin) if count >= source.low
-                }
             case _:
                 return self._read(source, begin)
         return tuple(sorted(places, reverse=True))
@@ -183,54 +176,47 @@ class _Reader:
             self._exprs[id(source)] = known
         return tuple(reversed(self._texts.ends(known, begin)))
 
-    def _sequence_stops(self, parts: tuple[Source, ...], begin: int, end: int) -> list[int]:
-        """The end of each part of a sequence."""
-        reached = [{begin}]
-        for part in parts:
-            reached.append({e for place in reached[-1] for e in self.ends(part, place)})
-        wanted = [{end}]  # positions from which the later parts reach the end
-        for part, places in zip(reversed(parts), reversed(reached[:-1]), strict=True):
-            wanted.append({p for p in places if not wanted[-1].isdisjoint(self.ends(part, p))})
-        stops: list[int] = []
-        place = begin
-        for part, right in zip(parts, wanted[-2::-1], strict=True):
-            place = next(e for e in self.ends(part, place) if e in right)
-            stops.append(place)
-        return stops
-
-    def _counts(self, source: Repetition, begin: int) -> set[tuple[int, int]]:
-        """The places that so many texts of a repetition lead to; counts stop at what matters."""
-        enough = source.low if source.high is None else source.high
+    def _counts(self, source: Sequence | Repetition, begin: int) -> set[tuple[int, int]]:
+        """The places that so many parts lead to; counts stop at what matters."""
+        _, enough = _counted(source)
         seen, todo = {(begin, 0)}, [(begin, 0)]
         for place, count in todo:  # grows while we go
-            if source.high is not None and count == source.high:
-                continue
-            for end in self.ends(source.item, place):
+            for end in self._after(source, place, count):
                 after = (end, min(count + 1, enough))
                 if after not in seen:
                     seen.add(after)
                     todo.append(after)
         return seen
 
-    def _repeated(self, source: Repetition, begin: int, end: int) -> list[int]:
-        """The end of each text of a repetition, longest first, by backtracking."""
-        enough = source.low if source.high is None else source.high
+    def _after(self, source: Sequence | Repetition, place: int, count: int) -> Places:
+        """The ends of the part that begins there, after `count` parts."""
+        if isinstance(source, Repetition):
+            return () if count == source.high else self.ends(source.item, place)
+        return self.ends(source.parts[count], place) if count < len(source.parts) else ()
+
+    def _stops(self, source: Sequence | Repetition, begin: int, end: int) -> list[int]:
+        """The end of each part, longest first, by backtracking."""
+        least, enough = _counted(source)
+        repeats = isinstance(source, Repetition)
         failed = set[tuple[int, int]]()
         stops: list[int] = []
-        ways = [iter(self.ends(source.item, begin))]
-        while not self._right(source, [begin, *stops][-1], len(stops), end):
+        ways = [iter(self._after(source, begin, 0))]
+        while True:
+            last, count = [begin, *stops][-1], len(stops)
+            # Missing texts of a repetition may be empty.
+            if last == end and (count >= least or (repeats and end in self.ends(source.item, end))):
+                return [*stops, *[end] * (least - count)]
             place = next(ways[-1], None)
             if place is None:
                 ways.pop()
-                failed.add((stops.pop(), min(len(stops) + 1, enough)))
-                continue
-            after = (place, min(len(stops) + 1, enough))
-            if after not in failed and place > [begin, *stops][-1]:
+                failed.add((stops.pop(), min(count, enough)))
+            elif (place, min(count + 1, enough)) not in failed and (place > last or not repeats):
                 stops.append(place)
-                room = source.high is None or len(stops) < source.high
-                ways.append(iter(self.ends(source.item, place) if room else ()))
-        return [*stops, *[end] * (source.low - len(stops))]
+                ways.append(iter(self._after(source, place, count + 1)))
 
-    def _right(self, source: Repetition, place: int, count: int, end: int) -> bool:
-        """Return True if a repetition may end here; missing texts may be empty."""
-        return place == end and (count >= source.low or place in self.ends(source.item, place))
+
+def _counted(source: Sequence | Repetition) -> tuple[int, int]:
+    """The least number of parts, and the number from which counts do not differ."""
+    if isinstance(source, Sequence):
+        return len(source.parts), len(source.parts)
+    return source.low, source.low if source.high is None else source.high
