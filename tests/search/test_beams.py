@@ -16,7 +16,7 @@ import guideway as gw
 import small_models
 from guideway.generation.row.request import Completion, Request
 from guideway.models.fake import FakeModel
-from guideway.sampling.noise import branch, gumbel, stream
+from guideway.sampling.noise import gumbel, stream
 from guideway.sampling.settings import Sampling
 from whole_batches import find
 
@@ -172,7 +172,7 @@ def test_drawn_beams_are_those_of_transformers_with_the_same_noise(
         for tokens in rows[-1]:
             key = stream(7, 0)
             for token in tokens:
-                key = branch(key, token)
+                key = stream(key, token)
             keys.append(key)
         noise = gumbel(torch.tensor(keys), 13).flatten()
         return (shares.log() + noise).topk(num_samples).indices

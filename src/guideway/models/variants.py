@@ -133,42 +133,25 @@ def _inputs_outputs(target: nn.Module) -> tuple[int, int] | None:
     return None
 
 
-@contextlib.contextmanager
 def varied(
     blocks: Sequence[nn.Module],
     exits: Sequence[int],
     adapted: Sequence[dict[str, Prepared] | None],
-) -> Generator[None]:
+) -> contextlib.AbstractContextManager[None]:
     """Inside this context, a forward pass of n rows gives n · (1 + len(exits)) rows of logits.
 
     `exits` are block numbers from 1; `adapted` is the prepared adapter of each row.
     """
-    thread = threading.get_ident()
-
-    def ours(hook: Hook) -> Hook:
-        """The hook, for this thread alone: others may be in a forward of the same model."""
-
-        def guarded(module: nn.Module, given: tuple[Any, ...], output: Any) -> Any:
-            return hook(module, given, output) if threading.get_ident() == thread else None
-
-        return guarded
-
-    with contextlib.ExitStack() as stack:
-        for module, hook in [*_low_rank_hooks(adapted), *_exit_hooks(blocks, exits)]:
-            stack.callback(module.register_forward_hook(ours(hook)).remove)
-        yield
+    return _hooked([*_low_rank_hooks(adapted), *_exit_hooks(blocks, exits)])
 
 
 @contextlib.contextmanager
 def shown(module: Any) -> Generator[list[Float[Tensor, "rows new hidden"]]]:
     """Inside this context, forward passes of this thread append the decoder's output to a list."""
-    thread = threading.get_ident()
     states = list[Tensor]()
 
     def keep(decoder: nn.Module, given: tuple[Any, ...], output: Any) -> None:
         last = output[0]
-        if threading.get_ident() != thread:
-            return
         if not isinstance(last, Tensor) or last.ndim != 3:
             name = type(module).__name__
             raise UnsupportedError(
@@ -178,34 +161,43 @@ def shown(module: Any) -> Generator[list[Float[Tensor, "rows new hidden"]]]:
             )
         states.append(last.float())
 
-    handle = module.get_decoder().register_forward_hook(keep)
-    try:
+    with _hooked([(module.get_decoder(), keep)]):
         yield states
-    finally:
-        handle.remove()
+
+
+@contextlib.contextmanager
+def _hooked(hooks: Iterable[tuple[nn.Module, Hook]]) -> Generator[None]:
+    """Forward hooks for this thread alone: others may be in a forward of the same model."""
+    thread = threading.get_ident()
+
+    def ours(hook: Hook) -> Hook:
+        def guarded(module: nn.Module, given: tuple[Any, ...], output: Any) -> Any:
+            return hook(module, given, output) if threading.get_ident() == thread else None
+
+        return guarded
+
+    with contextlib.ExitStack() as stack:
+        for module, hook in hooks:
+            stack.callback(module.register_forward_hook(ours(hook)).remove)
+        yield
 
 
 def _low_rank_hooks(
     adapted: Sequence[dict[str, Prepared] | None],
 ) -> list[tuple[nn.Module, Hook]]:
-    """One hook for each adapted module, which adds what each of the row's adapters adds."""
+    """A hook for each pair of each adapter, which adds its product to the rows of the adapter."""
     rows: dict[int, list[int]] = {}
-    distinct: dict[int, dict[str, Prepared]] = {}
     for row, prepared in enumerate(adapted):
-        if prepared is not None:
-            rows.setdefault(id(prepared), []).append(row)
-            distinct[id(prepared)] = prepared
-    parts: dict[str, list[tuple[Prepared, list[int]]]] = {}
-    for key, prepared in distinct.items():
-        for name, pair in prepared.items():
-            parts.setdefault(name, []).append((pair, rows[key]))
+        rows.setdefault(id(prepared), []).append(row)
+    distinct = {id(prepared): prepared for prepared in adapted if prepared is not None}
     return [
-        (found[0][0].module, _low_rank_hook(name, found, len(adapted)))
-        for name, found in parts.items()
+        (pair.module, _low_rank_hook(name, pair, rows[key], len(adapted)))
+        for key, prepared in distinct.items()
+        for name, pair in prepared.items()
     ]
 
 
-def _low_rank_hook(name: str, parts: list[tuple[Prepared, list[int]]], batch: int) -> Hook:
+def _low_rank_hook(name: str, pair: Prepared, rows: list[int], batch: int) -> Hook:
     def add(module: nn.Module, given: tuple[Any, ...], output: Any) -> Any:
         inputs = given[0] if given else None
         if not isinstance(inputs, Tensor) or inputs.ndim != 3 or len(inputs) % batch:
@@ -214,14 +206,11 @@ def _low_rank_hook(name: str, parts: list[tuple[Prepared, list[int]]], batch: in
                 "applied to some rows only",
                 feature=type(module).__name__,
             )
+        if len(rows) == batch:
+            return output + inputs @ pair.down @ pair.up
         heads = len(inputs) // batch  # more than 1 only after the last block, where exits are rows
-        for pair, rows in parts:
-            if len(rows) == batch:
-                output = output + inputs @ pair.down @ pair.up
-                continue
-            index = _repeated(rows, batch, heads, inputs.device)
-            output = output.index_add(0, index, inputs[index] @ pair.down @ pair.up)
-        return output
+        index = _repeated(rows, batch, heads, inputs.device)
+        return output.index_add(0, index, inputs[index] @ pair.down @ pair.up)
 
     return add
 

@@ -40,20 +40,11 @@ def mix(bits: int) -> int:
 
 
 def stream(seed: int, sample: int) -> int:
-    """Key of one sample of a prompt, as an int64.
+    """Key of one sample of a prompt, as an int64; of a key and a token, that of the longer text.
 
     Mixed twice, so that (seed, sample) and (seed + 1, sample - 1) are unrelated.
     """
     return signed(mix(mix(seed) + (sample + 1) * WEYL))
-
-
-def branch(key: int, token: int) -> int:
-    """Key after a token: that of a path in a tree, so texts with equal prefixes share noise.
-
-    >>> branch(branch(stream(7, 0), 3), 5) == branch(branch(stream(7, 0), 5), 3)
-    False
-    """
-    return stream(key, token)
 
 
 def uniform(stream: int, step: int) -> float:

@@ -42,7 +42,7 @@ from torch import Tensor
 from guideway.errors import DeadEndError
 from guideway.generation.row.request import Completion
 from guideway.generation.row.sequence import Sequence
-from guideway.sampling.noise import branch, gumbel, stream
+from guideway.sampling.noise import gumbel, stream
 from guideway.sampling.settings import Sampling
 from guideway.search.base import Kind, OneRound, Scores, share_losses
 
@@ -104,7 +104,7 @@ class Beam:
 
     def child(self, pick: Pick, owed: float) -> "Beam":
         """The beam with one more token and its diversity penalty."""
-        key = branch(self.key, pick.token)
+        key = stream(self.key, pick.token)
         return Beam(pick.child(self.row), pick.log, self.debt + owed, key)
 
 

@@ -36,7 +36,7 @@ from guideway.automaton.token_tries import has
 from guideway.errors import DeadEndError
 from guideway.generation.row.request import Completion
 from guideway.generation.row.sequence import Sequence
-from guideway.sampling.noise import branch, gumbel, stream
+from guideway.sampling.noise import gumbel, stream
 from guideway.search.base import Kind, OneRound, Scores, share_losses
 from guideway.search.beams import Pick
 
@@ -185,7 +185,7 @@ def _narrowed(nodes: Listed[Node], picks: Listed[Pick]) -> bool:
 
 def _child(node: Node, pick: Pick) -> Node:
     row = pick.child(node.row)
-    return Node(row, pick.log, pick.rank, branch(node.key, pick.token))
+    return Node(row, pick.log, pick.rank, stream(node.key, pick.token))
 
 
 def _number(each: Pick | Node) -> float:

@@ -143,11 +143,8 @@ SHORTEST: Final = 16  # tokens of a window
 ROWS: Final = 32  # positions whose whole vocabulary is hashed at once
 FINEST: Final = 64  # steps of a weight, for texts of up to 1,024 tokens
 CELLS: Final = 1 << 27  # additions for the tokens of one list; fewer steps where there are more
+NONE: Final[NDArray[np.int64]] = np.zeros(0, np.int64)
 ROUNDED: Final = 1e-9  # a variance that is nothing but rounding
-
-
-def _none() -> NDArray[np.int64]:
-    return np.zeros(0, np.int64)
 
 
 @final
@@ -165,8 +162,8 @@ class Evidence:
     means: Numbers  # expected scores without a mark
     variances: Numbers  # their variances
     repeated: int = 0  # number of positions left out as repetitions
-    lists: NDArray[np.int64] = field(default_factory=_none)
-    sizes: NDArray[np.int64] = field(default_factory=_none)  # sizes of these lists
+    lists: NDArray[np.int64] = field(default_factory=lambda: NONE)
+    sizes: NDArray[np.int64] = field(default_factory=lambda: NONE)  # sizes of these lists
 
     @property
     def z(self) -> float:
@@ -264,7 +261,7 @@ def evidence(
         found = _among(scheme.gamma, key[where], each[where], allowed)
         scores[part], counts[part], sizes[part] = found
     means = counts / np.maximum(sizes, 1)
-    lists = key[torch.as_tensor(at - size)].numpy() if once else _none()
+    lists = key[torch.as_tensor(at - size)].numpy() if once else NONE
     return Evidence(
         *(scheme, at, scores.astype(np.float64), means, means * (1 - means), left),
         lists=lists,
