@@ -14,7 +14,8 @@ import small_models
 from guideway.api.model import Model
 from guideway.api.speculate import speculation
 from guideway.errors import ModelError
-from guideway.generation import scheduling, step
+from guideway.generation import scheduling
+from guideway.generation import step as steps
 from guideway.generation.drafts import NO_DRAFT, Draft
 from guideway.generation.ensemble.ensemble import Ensemble
 from guideway.generation.limits import checked
@@ -22,7 +23,7 @@ from guideway.generation.row.request import Completion, Request
 from guideway.generation.row.sequence import Sequence
 from guideway.generation.scheduling import Batches
 from guideway.generation.speculation import Rates, Speculation
-from guideway.generation.step import Batch, drawn_step, held_step
+from guideway.generation.step import Batch, drawn_step, step
 from guideway.models.fake import FakeModel
 from guideway.sampling.settings import Sampling
 from whole_batches import generate
@@ -165,7 +166,7 @@ def test_a_row_whose_next_mask_is_late_after_a_refused_token_draws_in_a_later_st
         waited.extend(rows)
         return [*range(len(rows))]
 
-    for each in (held_step, drawn_step):
+    for each in (step, drawn_step):
 
         def run(whole: Any, batch: Any, _: Any, each: Any = each) -> Any:
             return each(whole, batch, late)
@@ -326,9 +327,9 @@ def test_rows_that_still_draw_come_in_the_order_of_their_batch(monkeypatch: pyte
         batch.rows[0].tokens.append(7)
         return [1]
 
-    monkeypatch.setattr(step, "take", take)
+    monkeypatch.setattr(steps, "take", take)
     drafts = [Draft((7,), (("forced", 0),)), NO_DRAFT]
-    assert step.verified(whole, batch, cache, columns, {}, drafts, step.on_time)[1:] == (
+    assert steps.verified(whole, batch, cache, columns, {}, drafts, steps.on_time)[1:] == (
         [1, 0],
         [0, 1],
     )
