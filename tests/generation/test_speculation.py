@@ -207,9 +207,6 @@ class Flat:
     def draft(self, rows: Any, most: int) -> Any:
         raise NotImplementedError
 
-    def learn(self, text: Any) -> None:
-        raise NotImplementedError
-
 
 def length_for(acceptance: float, cost: float) -> int:
     """The length chosen where a forward takes a second, whatever it reads."""
@@ -243,9 +240,6 @@ class Chance:
 
     chance: random.Random
     seconds = 0.0
-
-    def learn(self, text: Any) -> None:
-        raise NotImplementedError
 
     def draft(self, rows: Any, most: int) -> list[Draft]:
         lengths = [self.chance.randrange(1, 4) for _ in rows]

@@ -99,9 +99,6 @@ class _ModelDrafter:
         self.seconds += (mean - self.seconds) / self._count
         return [Draft(tuple(tokens), (MODEL,) * len(tokens)) for tokens in drafted]
 
-    def learn(self, text: Listed[int]) -> None:
-        """Nothing: the model is as it is."""
-
     def _text(self, row: Sequence) -> list[int]:
         """The prompt and the text, in the tokens of the draft."""
         raise NotImplementedError

@@ -63,10 +63,6 @@ class Drafter(Protocol):
         """At most `most` tokens for each row."""
         ...
 
-    def learn(self, text: Listed[int]) -> None:
-        """Note the tokens of a text that is complete."""
-        ...
-
 
 @runtime_checkable
 class Seeing(Drafter, Protocol):
@@ -86,6 +82,8 @@ class Lookup:
     tokens are drafted.
     """
 
+    seconds = 0.0  # nothing beside a forward
+
     def __init__(self, reader: PromptReader, *, looks: bool = True, kept: int = 1 << 15) -> None:
         """A drafter for the tokens of `reader`.
 
@@ -97,10 +95,6 @@ class Lookup:
         self._reader, self._looks, self._kept = reader, looks, kept
         self._earlier: NDArray[np.int64] = np.zeros(0, np.int64)
         self._spelled = lru_cache(4096)(self._spell)
-
-    @property
-    def seconds(self) -> float:
-        return 0.0
 
     def draft(self, rows: Listed[Sequence], most: int) -> list[Draft]:
         return [self._attempt(row, min(most, row.most - len(row.tokens) - 1)) for row in rows]

@@ -170,9 +170,6 @@ class HeadsDraft:
         }
         return [drafts.get(n, NO_DRAFT) for n in range(len(rows))]
 
-    def learn(self, text: Listed[int]) -> None:
-        """Nothing: the heads are as they are."""
-
     def _draft(self, row: Sequence, logits: NDArray[np.float32]) -> Draft:
         walk, tokens = Walk(row.position, row.vocabulary), list[int]()
         words, bits = self._tokens >> 5, (self._tokens & 31).astype(np.uint32)

@@ -188,7 +188,7 @@ class Speculation:
             self._rates.settle(drafts, accepted, more / self._costs.seconds(len(rows)) - 1)
         for row, draft, right in zip(rows, drafts, accepted, strict=True):
             self._rates.note(draft, right)
-            if row.finish_reason is not None:
+            if row.finish_reason is not None and isinstance(self._drafter, Lookup):
                 self._drafter.learn(row.tokens)
 
     def _length(self, rows: int, odds: Listed[Listed[float]], drafting: float | None = None) -> int:
