@@ -5,7 +5,7 @@ same noise; as long as the drawn token is the drafted one, the next one can be d
 output is that without drafts, and a draft that is right saves a forward.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from collections.abc import Sequence as Listed
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,9 +13,7 @@ from itertools import islice
 from typing import Final, Protocol, TypeAlias, final, runtime_checkable
 
 import numpy as np
-from jaxtyping import Float
 from numpy.typing import NDArray
-from torch import Tensor
 
 from guideway.automaton.token_tries import Row
 from guideway.constraint.compiled import CompiledConstraint, DecodeState
@@ -61,15 +59,6 @@ class Drafter(Protocol):
 
     def draft(self, rows: Listed[Sequence], most: int) -> list[Draft]:
         """At most `most` tokens for each row."""
-        ...
-
-
-@runtime_checkable
-class Seeing(Drafter, Protocol):
-    """A drafter that reads the model's last hidden states."""
-
-    def see(self, states: Mapping[int, Float[Tensor, "hidden"]]) -> None:
-        """Note the state after the last token that was read, by the number of the row."""
         ...
 
 

@@ -15,7 +15,8 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor
 
-from guideway.generation.drafts import NO_DRAFT, Draft, Drafter, Lookup, Origin, Seeing
+from guideway.generation.drafts import NO_DRAFT, Draft, Drafter, Lookup, Origin
+from guideway.generation.heads import HeadsDraft
 from guideway.generation.row.sequence import Sequence
 
 MOST: Final = 24  # drafted tokens that one forward reads in each row
@@ -139,7 +140,7 @@ class Speculation:
     def __init__(self, drafter: Drafter, rates: Rates, costs: Costs) -> None:
         """`rates` and `costs` are shared by all texts of a model."""
         self._drafter, self._rates, self._costs = drafter, rates, costs
-        self.sees = isinstance(drafter, Seeing)  # drafts need hidden states
+        self.sees = isinstance(drafter, HeadsDraft)  # drafts need hidden states
         self._prepared = WeakKeyDictionary[Sequence, tuple[int, Draft]]()  # by steps of the row
 
     def prepare(self, row: Sequence) -> None:
@@ -177,7 +178,7 @@ class Speculation:
 
         `seconds` is None if it has read prompts.
         """
-        if isinstance(self._drafter, Seeing):
+        if isinstance(self._drafter, HeadsDraft):
             read = zip(rows, accepted, states, strict=False)  # after prompts, there are no states
             self._drafter.see({row.number: state[right] for row, right, state in read})
         if seconds is not None:
