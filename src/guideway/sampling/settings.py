@@ -98,6 +98,13 @@ LONE: Final = re.compile("[\ud800-\udfff]")
 Check: TypeAlias = tuple[Callable[[object], bool], str]
 
 
+def check(values: Mapping[str, object]) -> None:
+    for name, value in values.items():
+        right, allowed = RANGES[name]
+        if not right(value) and not (value is None and name in OPTIONAL):
+            raise wrong(name, value, allowed)
+
+
 def wrong(name: str, value: object, allowed: str) -> LimitError:
     given = value if isinstance(value, int) else None
     return LimitError(f"{name} is {value!r}: it must be {allowed}", limit=name, given=given)
@@ -381,10 +388,7 @@ class Sampling:
 
     def __post_init__(self) -> None:
         """Check every value."""
-        for name, (right, allowed) in RANGES.items():
-            value = getattr(self, name)
-            if not right(value) and not (value is None and name in OPTIONAL):
-                raise wrong(name, value, allowed)
+        check({name: getattr(self, name) for name in NAMES})
         read_order(self.order, self.warps)
         if self.min_new_tokens > self.max_new_tokens:
             raise LimitError(
@@ -447,6 +451,7 @@ class Sampling:
                 raise wrong(proper, value, f"given once, not as {name!r} as well")
             # Convert numbers of numpy to Python's.
             known[proper] = value.item() if isinstance(value, np.number) else value
+        check(known)
         return replace(cls() if base is None else base, **known)
 
     @classmethod
