@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, InvalidOperation
 from functools import cache, lru_cache, partial, reduce
-from math import gcd
+from math import lcm
 from sys import float_info
 from typing import Final, NamedTuple, TypeVar
 
@@ -418,20 +418,20 @@ def lower_other_numbers(numbers: Numbers, *, plain: bool = False) -> Expr:
     return alt(*options)
 
 
-def tightest(numbers: Numbers) -> tuple[Bound | None, Bound | None]:
+def tightest(*parts: Numbers) -> tuple[Bound | None, Bound | None]:
     """The tightest bound on either side."""
-    lower = max(numbers.lower, key=lambda bound: (bound.value, bound.exclusive), default=None)
-    upper = min(numbers.upper, key=lambda bound: (bound.value, not bound.exclusive), default=None)
-    return lower, upper
+    lower = (bound for part in parts for bound in part.lower)
+    upper = (bound for part in parts for bound in part.upper)
+    return (
+        max(lower, key=lambda bound: (bound.value, bound.exclusive), default=None),
+        min(upper, key=lambda bound: (bound.value, not bound.exclusive), default=None),
+    )
 
 
 def common_multiple(factors: tuple[Decimal, ...]) -> Decimal:
+    """The least number that all factors divide; built from its text, since `scaleb` rounds."""
     places = max(0, *(-_exponent(factor) for factor in factors))
-    found = 1
-    for factor in factors:
-        whole = int(factor.scaleb(places))
-        found = found * whole // gcd(found, whole)
-    return Decimal((0, tuple(map(int, str(found))), -places))
+    return Decimal(f"{lcm(*(int(factor.scaleb(places)) for factor in factors))}e-{places}")
 
 
 def _exponent(value: Decimal) -> int:
@@ -578,15 +578,14 @@ def merged(parts: list[Numbers]) -> Numbers:
     >>> merged([Numbers(integer=True), Numbers(frozenset({Decimal(1), Decimal("1.5")}))]).values
     frozenset({Decimal('1')})
     """
-    lower = [bound for part in parts for bound in part.lower]
-    upper = [bound for part in parts for bound in part.upper]
+    low, high = tightest(*parts)
     multiples = dict.fromkeys(value for part in parts for value in part.multiples)
     made = Numbers(
         common(part.values for part in parts),
         any(part.integer for part in parts),
         any(part.digits for part in parts),
-        (max(lower, key=lambda bound: (bound.value, bound.exclusive)),) if lower else (),
-        (min(upper, key=lambda bound: (bound.value, not bound.exclusive)),) if upper else (),
+        () if low is None else (low,),
+        () if high is None else (high,),
         tuple(multiples),
         any(part.double for part in parts),
     )

@@ -38,7 +38,6 @@ from guideway.json_schema.tree import (
     read_numbers,
     read_pattern,
     read_strings,
-    scalars_of,
     with_scalars,
 )
 from guideway.language.values import by_identity
@@ -231,7 +230,6 @@ _IN_PLACE = frozenset(
 _LISTING = frozenset(("type", "enum", "title", "description", "default", "examples"))
 _ARRAYS, _OBJECTS = Arrays(), Objects({})
 _MOST_LETTERS = 1 << 20  # of a document that are compared, 10 ms
-_MANY = 64  # branches; 20,000 branches of one value each took 2 to 3 s to compile one by one
 
 
 class Written(Protocol):
@@ -437,19 +435,8 @@ class _Reader:
     def _group(
         self, place: Place, keywords: Keywords, name: str
     ) -> tuple[tuple[Address, ...], ...]:
-        given = keywords.branches(name)
-        listed = self._scalar_branches(place, given, name) if len(given) > _MANY else None
-        branches = self._children(place, keywords, name) if listed is None else (listed,)
+        branches = self._children(place, keywords, name)
         return (branches,) if branches else ()
-
-    def _scalar_branches(self, place: Place, branches: "list[Json]", name: str) -> Address | None:
-        """The schema of branches that have one scalar each, None if they do not."""
-        address, scope = f"={place.address}/{name}", place.scope
-        listed = scalars_of(branches, scope.draft, scope.resource.keywords, once=name == "oneOf")
-        if listed is None:
-            return None
-        self.schemas[address] = with_scalars(Schema(address, ("enum",)), listed)
-        return address
 
     def _all_of(self, place: Place, keywords: Keywords) -> tuple[Address, ...]:
         parts = self._children(place, keywords, "allOf")

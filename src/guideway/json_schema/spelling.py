@@ -406,11 +406,17 @@ def quoted(texts: Expr, spelling: Spelling) -> Expr:
     return _quoting(spelling).of(texts)
 
 
-def _written(text: bytes) -> bytes:
+def _written(text: bytes | None) -> bytes | None:
+    """The spelling of a text inside a JSON string."""
+    if text is None:
+        return None
     return json.dumps(text.decode("latin-1"), ensure_ascii=False)[1:-1].encode("latin-1")
 
 
-def _read(text: bytes) -> bytes:
+def _read(text: bytes | None) -> bytes | None:
+    """The text that is spelled so inside a JSON string."""
+    if text is None:
+        return None
     return str(json.loads(f'"{text.decode("latin-1")}"')).encode("latin-1")
 
 
@@ -465,8 +471,8 @@ class _Quoting:
             case Call(template, argument):
                 return call(self._template(template), argument, inhabited=expr.inhabited)
             case Capture(item, read, template, argument):
-                begun = None if read is None else _written(read)
-                return capture(self._of(item, made), begun, self._template(template), argument)
+                template = self._template(template)
+                return capture(self._of(item, made), _written(read), template, argument)
             case _:
                 raise GuidewayError(f"{type(expr).__name__} has no place in a JSON text")
 
@@ -494,7 +500,7 @@ class _Quoting:
     def spellable(self, spellable: int) -> int:
         found = spellable & ~_ASCII
         for byte in range(128):
-            letters = _written(bytes((byte,)))
+            letters = _written(bytes((byte,))) or b""
             found |= all(spellable >> letter & 1 for letter in letters) << byte
         return found
 
@@ -518,8 +524,7 @@ class _Look:
         return self._look(self._quoting.of(part))
 
     def word(self, part: Expr) -> bytes | None:
-        found = self._look.word(self._quoting.of(part))
-        return None if found is None else _read(found)
+        return _read(self._look.word(self._quoting.of(part)))
 
 
 @final
@@ -533,8 +538,7 @@ class _Quoted:
         return self._quoting.of(self._template.unfold(argument, _Look(look, self._quoting)))
 
     def resume(self, argument: Hashable, captured: bytes | None) -> Expr:
-        read = None if captured is None else _read(captured)
-        return self._quoting.of(self._template.resume(argument, read))
+        return self._quoting.of(self._template.resume(argument, _read(captured)))
 
     def resume_any(self, argument: Hashable) -> Expr:
         return self._quoting.of(self._template.resume_any(argument))
@@ -551,30 +555,20 @@ class _Quoted:
     def lives_after(
         self, argument: Hashable, look: Look, captured: Callable[[], bytes | None]
     ) -> bool | None:
-        def read() -> bytes | None:
-            found = captured()
-            return None if found is None else _read(found)
-
-        return self._template.lives_after(argument, _Look(look, self._quoting), read)
+        inner = _Look(look, self._quoting)
+        return self._template.lives_after(argument, inner, lambda: _read(captured()))
 
     def parts(self, argument: Hashable) -> Iterable[Expr]:
         return map(self._quoting.of, self._template.parts(argument))
 
     def least(self, argument: Hashable, least: Least) -> bytes | None:
-        return self._spelled(self._template.least(argument, self._inner(least)))
+        return _written(self._template.least(argument, self._inner(least)))
 
     def least_after(
         self, argument: Hashable, least: Least, captured: bytes | None = None
     ) -> bytes | None:
-        read = None if captured is None else _read(captured)
-        return self._spelled(self._template.least_after(argument, self._inner(least), read))
+        inner = self._inner(least)
+        return _written(self._template.least_after(argument, inner, _read(captured)))
 
     def _inner(self, least: Least) -> Least:
-        def of(part: Expr) -> bytes | None:
-            found = least(self._quoting.of(part))
-            return None if found is None else _read(found)
-
-        return of
-
-    def _spelled(self, text: bytes | None) -> bytes | None:
-        return None if text is None else _written(text)
+        return lambda part: _read(least(self._quoting.of(part)))

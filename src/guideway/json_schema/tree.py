@@ -1,6 +1,5 @@
 """The tree of a JSON Schema; its keywords checked."""
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -10,7 +9,7 @@ from typing import Any, Final, Literal, TypeAlias, cast, final
 
 from guideway.errors import SourceError, UnsupportedError
 from guideway.json_schema.formats import FORMATS
-from guideway.json_schema.resources import OF_KIND, Draft, asserted
+from guideway.json_schema.resources import OF_KIND, Draft
 from guideway.json_schema.text import Json, extend, show
 from guideway.language.values import by_identity, by_value
 from guideway.regex.search import parsed
@@ -349,7 +348,6 @@ _PLAIN: Final = {
     for digits in (True, False)
 }
 _ANY_STRING: Final = Strings()
-_ONE_OF: Final = {"const", "type"}
 
 
 def with_scalars(schema: Schema, values: Sequence[Json]) -> Schema:
@@ -369,29 +367,6 @@ def with_scalars(schema: Schema, values: Sequence[Json]) -> Schema:
         ),
         numbers=replace(schema.numbers, values=numbers),
     )
-
-
-def scalars_of(
-    branches: Sequence[Json], draft: Draft, known: frozenset[str] | None, *, once: bool
-) -> list[Json] | None:
-    """The scalars of branches that are one constant each, else None.
-
-    `once` leaves out values of several branches, as `oneOf` does; `known` are the keywords of the
-    metaschema's vocabularies.
-
-    >>> scalars_of([{"const": 1}, {"const": 2}, {"const": Decimal("1.0")}], 2020, None, once=True)
-    [2]
-    """
-    found = Counter[tuple[str, Any]]()
-    for raw in branches:
-        said = asserted(raw, draft, known) if isinstance(raw, dict) else {}
-        value = said.get("const")
-        if not said.keys() <= _ONE_OF or "const" not in said or isinstance(value, list | dict):
-            return None
-        if "type" in said and not (said["type"] == "string" and isinstance(value, str)):
-            return None
-        found[kind_of(value), value] += 1
-    return [value for (_, value), times in found.items() if times == 1 or not once]
 
 
 def read_strings(keywords: Keywords, *, strict: bool) -> Strings:

@@ -308,9 +308,6 @@ class _Reader:
 
     # Unions
 
-    def _nullable(self, core: Core, at: Place) -> Schema:
-        return _any_of([self.read(core["schema"], at), {"type": "null"}])
-
     def _union(self, core: Core, at: Place) -> Schema:
         parts = [part for part in union_parts(core) if not is_hidden(part)]
         if not parts:

@@ -10,7 +10,7 @@ from sys import float_info
 from typing import Any, TypeAlias, final
 from zoneinfo import available_timezones
 
-from guideway.json_schema.formats import IPV4, OCTET
+from guideway.json_schema.formats import IPV4, OCTET, ipv6_pattern
 from guideway.json_schema.numerals import (
     FRACTION,
     NATURAL,
@@ -283,14 +283,7 @@ def written(value: object) -> str:
 
 
 _GROUP = "[0-9a-fA-F]{1,4}"
-IPV6 = "|".join(
-    [f"(?:{_GROUP}:){{7}}{_GROUP}"]
-    + [
-        f"{f'(?:{_GROUP}:){{{left}}}' if left else ':'}(?::{_GROUP}){{1,{7 - left}}}"
-        for left in range(7)
-    ]
-    + [f"(?:{_GROUP}:){{1,7}}:", "::"]
-)
+IPV6 = ipv6_pattern(most=7)
 
 # The top-level domains of RFC 6761 that email-validator refuses.
 _RESERVED = ("arpa", "invalid", "local", "localhost", "onion", "test")
