@@ -28,9 +28,9 @@ from guideway.language.values import by_value
 from guideway.regex.backtracking_automaton import (
     ALL,
     NONE,
+    Machine,
     Place,
     Watch,
-    Watches,
     explored,
 )
 from guideway.regex.backtracking_program import program
@@ -181,8 +181,7 @@ class _Reader:
     def __init__(self, pattern: Pattern, marks: bool, solid: bool) -> None:
         self._program, self._solid = program(pattern, marks), solid
         self._marks = 1 << len(self._program.atoms) - 1 if marks else 0
-        self._watches = Watches(self._program)
-        self._machine = self._watches.machine
+        self._machine = Machine(self._program)
         self._languages = self._machine.languages
         self._characters: dict[int, Expr] = {}
 
@@ -191,7 +190,7 @@ class _Reader:
         following = explored([start], self._machine.row)
         number = {place: n for n, place in enumerate(following)}
         rows = [[number[target] for target in row] for row in following.values()]
-        begins = self._watches.begun(self._program.start, self._machine.pasts, solid=self._solid)
+        begins = self._machine.begun(self._program.start, self._machine.pasts, solid=self._solid)
         afters = self._afters([*following])
         texts, _ = smallest(Automaton(rows, afters))
         rest = self._rest()
@@ -221,7 +220,7 @@ class _Reader:
     def _afters(self, places: Sequence[Place]) -> Sequence[int]:
         """For each place, the language that may follow if the preferred match ends there."""
         watches = dict.fromkeys(each for place in places for each in _watches(place))
-        found = dict(zip(watches, self._watches.unmatched([*watches]), strict=True))
+        found = dict(zip(watches, self._machine.unmatched([*watches]), strict=True))
         afters: list[int] = []
         for place in places:
             after = NONE

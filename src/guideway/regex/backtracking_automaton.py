@@ -9,7 +9,6 @@ from guideway.errors import LimitError, UnsupportedError
 from guideway.language.finite_automata import Automaton, Texts, smallest
 from guideway.language.fuel import spend
 from guideway.language.nodes import Expr
-from guideway.language.regular import derivative
 from guideway.language.utf8 import CodePoints
 from guideway.regex.backtracking_program import (
     Ahead,
@@ -20,7 +19,6 @@ from guideway.regex.backtracking_program import (
     Read,
     Row,
     Silent,
-    Step,
     whole_program,
 )
 from guideway.regex.tree import Pattern
@@ -41,21 +39,8 @@ class Languages:
     def __init__(self, atoms: int) -> None:
         self.rows: Sequence[Sequence[int]] = [[ALL] * atoms, [NONE] * atoms]
         self.ends: Sequence[bool] = [True, False]
-        self._atoms = range(atoms)
-        self._numbers: dict[Expr, int] = {}
         self._both: dict[tuple[int, int], int] = {}
         self._not = {ALL: NONE, NONE: ALL}
-
-    def number(self, expr: Expr) -> int:
-        """The language of an expression in which byte b is atom b."""
-        if expr not in self._numbers:
-            self._numbers |= self.found(
-                [expr],
-                lambda each: [derivative(each, atom) for atom in self._atoms],
-                lambda each: each.nullable,
-                self._numbers.get,
-            )
-        return self._numbers[expr]
 
     def both(self, left: int, right: int) -> int:
         """Intersection."""
@@ -160,8 +145,8 @@ _DONE: Final = 0
 class Frame:
     """The top of a stack: a step to match, and the stack below.
 
-    `low` and `high` are the rounds of a count that are missing and left; for a row, `low` is the
-    number of items done. `began_here`: a round began at this place, so another would read nothing.
+    `low` and `high` are the rounds of a count that are missing and left. `began_here`: a round
+    began at this place, so another would read nothing.
     """
 
     step: int
@@ -186,17 +171,17 @@ class Place:
     ends: tuple[tuple[int, int], ...]
 
 
+Watch: TypeAlias = tuple[Place, int]
+"""Ways that must not match, in a place without ends, and the guard of texts still possible."""
+
+
 @final
 class Machine:
-    """The ways through a program.
+    """The ways through a program, and the languages of what they match."""
 
-    `begins` gives the language of texts that begin with a match of the step of an Ahead.
-    """
-
-    def __init__(self, program: Program, begins: Callable[[int, History], int]) -> None:
+    def __init__(self, program: Program) -> None:
         self.languages = Languages(len(program.atoms))
-        self._program, self._begins = program, begins
-        self.asked = _asked(program)
+        self._program = program
         self._stacks: list[Frame] = [Frame(-1, _DONE)]
         self._numbers: dict[Frame, int] = {}
         self._resumed = {_DONE: _DONE}
@@ -204,6 +189,11 @@ class Machine:
         self._pasts: list[Place] = []
         self._numbered: dict[Place, int] = {}
         self._histories: dict[History, Sequence[History]] = {(): [()] * len(program.atoms)}
+        self._known: dict[Watch, int] = {}
+        self._aheads: dict[tuple[int, History], int] = {}
+        for step in program.steps:  # those without lookbehind, innermost first
+            if isinstance(step, Ahead) and not self._asked(step.item):
+                self._ahead(step.item, ())
 
     def start(
         self, step: int, history: History, *, ordered: bool = True, solid: bool = False
@@ -212,12 +202,16 @@ class Machine:
         ways = [(self._entered(step, _DONE), ALL)]
         return self._place(ways, history, ordered=ordered, solid=solid)
 
+    def _asked(self, step: int) -> int:
+        """How many of the first places of the history a step may depend on."""
+        return self._program.asked[step] * self._program.places
+
     @cached_property
     def pasts(self) -> History:
         """The history where the program starts."""
         found: History = ()
         for step in self._program.pasts:
-            place = self.start(step, found[: self.asked[step]], ordered=False)
+            place = self.start(step, found[: self._asked(step)], ordered=False)
             found += (self._past(place),)
             found += () if self._program.begun else (self._past(self._after_all(place)),)
         return found
@@ -310,35 +304,19 @@ class Machine:
         """The ways through a step that reads nothing itself, the preferred one last."""
         below = frame.below
         match step:
-            case Row():
-                stacks = [self._next(step, frame)]
             case Choice(options):
                 stacks = [self._entered(each, below) for each in reversed(options)]
             case Count():
                 stacks = self._rounds(step, frame)
-            case Ahead():
-                return [(below, self.languages.both(guard, self._wanted(step, history)))]
+            case Ahead(item, negated):
+                wanted = self._ahead(item, history)
+                wanted = self.languages.opposite(wanted) if negated else wanted
+                return [(below, self.languages.both(guard, wanted))]
             case Behind():
                 return [(below, self.languages.both(guard, self._lookbehind(step, history)))]
             case _:
                 assert_never(step)
         return [(stack, guard) for stack in stacks]
-
-    def _next(self, row: Row, frame: Frame) -> int:
-        """The stack for the next item of a row."""
-        done = frame.low
-        if done == len(row.items):
-            return frame.below
-        is_last = done + 1 == len(row.items)
-        rest = frame.below
-        if not is_last:
-            rest = self._number(Frame(frame.step, rest, done + 1))
-        return self._entered(row.items[done], rest)
-
-    def _wanted(self, step: Ahead, history: History) -> int:
-        """The language that a lookahead requires."""
-        begins = self._begins(step.item, history)
-        return self.languages.opposite(begins) if step.negated else begins
 
     def _rounds(self, count: Count, frame: Frame) -> list[int]:
         """Stacks for another round or none, the preferred one last."""
@@ -371,10 +349,15 @@ class Machine:
 
     def _entered(self, step: int, below: int) -> int:
         """The stack with this step on top."""
-        found = self._program.steps[step]
-        if isinstance(found, Count):
-            return self._number(Frame(step, below, found.low, found.high))
-        return self._number(Frame(step, below))
+        match self._program.steps[step]:
+            case Row(items):
+                for item in reversed(items):
+                    below = self._entered(item, below)
+                return below
+            case Count(_, low, high):
+                return self._number(Frame(step, below, low, high))
+            case _:
+                return self._number(Frame(step, below))
 
     def _number(self, frame: Frame) -> int:
         number = self._numbers.get(frame)
@@ -396,47 +379,23 @@ class Machine:
             below = self._resumed[each] = self._number(again)
         return below
 
-
-def _over(ways: Iterable[_Way], atom: int) -> tuple[Thread, ...]:
-    """Advance ways by an atom: the stacks and the derivatives of their guards."""
-    return tuple((stack, row[atom]) for atoms, stack, row in ways if atoms >> atom & 1)
-
-
-Watch: TypeAlias = tuple[Place, int]
-"""Ways that must not match, in a place without ends, and the guard of texts still possible."""
-
-
-@final
-class Watches:
-    """Languages of what ways through a program match."""
-
-    def __init__(self, program: Program) -> None:
-        self.machine = Machine(program, self._ahead)
-        self._languages = self.machine.languages
-        self._known: dict[Watch, int] = {}
-        self._aheads: dict[tuple[int, History], int] = {}
-        asked = self.machine.asked
-        for step in program.steps:  # those without lookbehind, innermost first
-            if isinstance(step, Ahead) and not asked[step.item]:
-                self._ahead(step.item, ())
-
     def _ahead(self, item: int, history: History) -> int:
         """The texts that begin with a match of the item of an Ahead."""
-        key = item, history[: self.machine.asked[item]]
+        key = item, history[: self._asked(item)]
         if key not in self._aheads:
             self._aheads[key] = self.begun(item, key[1])
         return self._aheads[key]
 
     def begun(self, step: int, history: History, *, solid: bool = False) -> int:
         """The texts that begin with a match of a step; with `solid`, a nonempty one."""
-        place = self.machine.start(step, history, ordered=False, solid=solid)
+        place = self.start(step, history, ordered=False, solid=solid)
         (never,) = self.unmatched([self._on(place, ALL)])
-        return self._languages.opposite(never)
+        return self.languages.opposite(never)
 
     def unmatched(self, starts: Sequence[Watch]) -> Sequence[int]:
         """For each watch, the texts in its guard that have no match of its ways as a prefix."""
-        self._known |= self._languages.found(
-            starts, self._watched, lambda watch: self._languages.ends[watch[1]], self._language
+        self._known |= self.languages.found(
+            starts, self._watched, lambda watch: self.languages.ends[watch[1]], self._language
         )
         return [self._known[each] for each in starts]
 
@@ -447,8 +406,8 @@ class Watches:
 
     def _watched(self, watch: Watch) -> Sequence[Watch]:
         """The watch after each atom."""
-        places = self.machine.row(watch[0], ordered=False)
-        guards = self._languages.rows[watch[1]]
+        places = self.row(watch[0], ordered=False)
+        guards = self.languages.rows[watch[1]]
         known: dict[tuple[int, int], Watch] = {}  # many atoms lead to the same
         found: list[Watch] = []
         for place, guard in zip(places, guards, strict=True):
@@ -461,30 +420,14 @@ class Watches:
     def _on(self, place: Place, guard: int) -> Watch:
         """The watch at a place: matches that end there leave the guard."""
         for _, other in place.ends:
-            guard = self._languages.both(guard, self._languages.opposite(other))
+            guard = self.languages.both(guard, self.languages.opposite(other))
         threads, history = (place.threads, place.history) if guard != NONE else ((), ())
         return Place(threads, history, ()), guard
 
 
-def _asked(program: Program) -> Sequence[int]:
-    """For each step, how many of the first places of the history it depends on."""
-    found: list[int] = []
-    for step in program.steps:  # parts come first
-        asked = (step.past + 1) * program.places if isinstance(step, Behind) else 0
-        found.append(max((found[part] for part in _substeps(step)), default=asked))
-    return found
-
-
-def _substeps(step: Step) -> Sequence[int]:
-    match step:
-        case Row(items):
-            return items
-        case Choice(options):
-            return options
-        case Count(item) | Ahead(item):
-            return (item,)
-        case _:
-            return ()
+def _over(ways: Iterable[_Way], atom: int) -> tuple[Thread, ...]:
+    """Advance ways by an atom: the stacks and the derivatives of their guards."""
+    return tuple((stack, row[atom]) for atoms, stack, row in ways if atoms >> atom & 1)
 
 
 @final
@@ -506,8 +449,7 @@ def whole_matches(pattern: Pattern, search: bool, spell: Callable[[CodePoints], 
     UnsupportedError for lookaround nested more than 12 deep, LimitError for a large automaton.
     """
     steps = whole_program(pattern, search)
-    watches = Watches(steps)
-    machine = watches.machine
-    found = watches.begun(steps.start, machine.pasts)
+    machine = Machine(steps)
+    found = machine.begun(steps.start, machine.pasts)
     rows, ends = machine.languages.rows, machine.languages.ends
     return Texts(rows, ends, lambda atoms: spell(steps.characters(atoms))).after(found)

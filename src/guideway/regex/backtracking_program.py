@@ -83,8 +83,8 @@ class Behind:
     place: int = field(compare=False)  # for errors
 
 
-Silent: TypeAlias = Row | Choice | Count | Ahead | Behind
-Step: TypeAlias = Read | Silent
+Silent: TypeAlias = Choice | Count | Ahead | Behind
+Step: TypeAlias = Read | Row | Silent
 
 
 @final
@@ -94,7 +94,8 @@ class Program:
 
     `atoms` are the characters of each atom, `start` the step of the whole pattern, `pasts` the
     steps that read any text and then that of a lookbehind, `sets` the character sets of the pattern
-    by atoms. `begun`: the text begins where the program starts, else any text may precede it.
+    by atoms; `asked` is the number of the first pasts that each step may depend on. `begun`: the
+    text begins where the program starts, else any text may precede it.
     """
 
     text: str
@@ -103,6 +104,7 @@ class Program:
     start: int
     pasts: tuple[int, ...]
     sets: Mapping[int, CodePoints]
+    asked: tuple[int, ...]
     begun: bool
 
     @property
@@ -150,6 +152,7 @@ class _Compiler:
         self._atoms, self._bits = _apart(_sets(self._nodes), pattern.text, marks)
         self._all = (1 << len(self._atoms)) - 1
         self._steps: dict[Step, int] = {}
+        self._asked: list[int] = []
         self._pasts: dict[int, int] = {}  # by step
 
     def body(self) -> int:
@@ -167,9 +170,16 @@ class _Compiler:
         return self._row([self._anything(), body] if search else [body, self._at_end(self._all)])
 
     def program(self, start: int) -> Program:
-        steps, pasts = tuple(self._steps), tuple(self._pasts)
-        sets = {bits: each for each, bits in self._bits.items()}
-        return Program(self._pattern.text, self._atoms, steps, start, pasts, sets, self._begun)
+        return Program(
+            self._pattern.text,
+            self._atoms,
+            tuple(self._steps),
+            start,
+            tuple(self._pasts),
+            {bits: each for each, bits in self._bits.items()},
+            tuple(self._asked),
+            self._begun,
+        )
 
     def _node(self, node: Node, parts: list[int]) -> int:  # noqa: PLR0911  one arm for each node
         match node:
@@ -204,8 +214,9 @@ class _Compiler:
 
     def _step(self, step: Step) -> int:
         number = self._steps.setdefault(step, len(self._steps))
-        if number == len(self._steps) - 1:
+        if number == len(self._asked):
             spend(1)
+            self._asked.append(len(self._pasts))
         return number
 
     def _row(self, items: Sequence[int]) -> int:
