@@ -19,6 +19,7 @@ This module imports no other part of guideway.
 """
 
 import warnings
+from copy import copy
 from inspect import currentframe
 from typing import Any, Final, Self, final
 
@@ -33,9 +34,31 @@ class GuidewayError(Exception):
     """
 
     row: int | None = None
+    place: str = ""
+    text: str | None = None
+    position: int | None = None
 
     def __init__(self, message: str) -> None:
         super().__init__(_cut(message, _LONGEST))
+
+    def at(
+        self,
+        place: str = "",
+        message: str | None = None,
+        *,
+        text: str | None = None,
+        position: int | None = None,
+    ) -> Self:
+        """Return this error with a place, and with its own message or another one.
+
+        >>> print(LimitError("too many states", limit="states", given=9).at("/items"))
+        too many states (at /items)
+        """
+        found = copy(self)
+        said = str(self.args[0]) if message is None else message
+        found.place, found.text, found.position = place, text, position
+        found.args = (_cut(render(said, place, text, position), _LONGEST),)
+        return found
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the finished message and the attributes, so that worker processes can send it."""
@@ -137,29 +160,6 @@ class LimitError(GuidewayError):
         self.limit, self.given, self.needed, self.place = limit, given, needed, place
         self.text, self.position = text, position
         super().__init__(render(message, place, text, position))
-
-    def at(
-        self,
-        place: str = "",
-        message: str | None = None,
-        *,
-        text: str | None = None,
-        position: int | None = None,
-    ) -> "LimitError":
-        """Return this error with a place, and with its own message or another one.
-
-        >>> print(LimitError("too many states", limit="states", given=9).at("/items"))
-        too many states (at /items)
-        """
-        return LimitError(
-            str(self.args[0]) if message is None else message,
-            limit=self.limit,
-            given=self.given,
-            needed=self.needed,
-            place=place,
-            text=text,
-            position=position,
-        )
 
 
 @final

@@ -288,8 +288,7 @@ class _Conflict:
 def _within(around: Sequence[Part], error: UnsatisfiableError) -> UnsatisfiableError:
     """The error of a part of a grammar, with the place of the part."""
     for part in reversed(around):
-        said = f"{part.written}: {error}"
-        error = UnsatisfiableError(said, place=part.place, conflict=error.conflict)
+        error = error.at(part.place, f"{part.written}: {error}")
     return error
 
 

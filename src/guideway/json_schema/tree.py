@@ -431,14 +431,5 @@ def read_pattern(text: str, place: str) -> Pattern:
     try:
         return parsed(text)
     except (SourceError, UnsupportedError) as error:
-        raise _placed(error, place) from None
-
-
-def _placed(error: SourceError | UnsupportedError, place: str) -> SourceError | UnsupportedError:
-    """The error of a pattern with the place in the schema; its caret stays."""
-    message = str(error).partition("\n")[0].removesuffix(f" (at {error.place})")
-    if isinstance(error, SourceError):
-        return SourceError(message, place=place, text=error.text, position=error.position)
-    return UnsupportedError(
-        message, feature=error.feature, place=place, text=error.text, position=error.position
-    )
+        message = str(error).partition("\n")[0].removesuffix(f" (at {error.place})")
+        raise error.at(place, message, text=error.text, position=error.position) from None

@@ -227,25 +227,11 @@ def placed(error: GuidewayError, part: Part) -> GuidewayError:
         # Convert the position in the braces to one in the grammar.
         said, at = said.removesuffix(f" (at {error.place})"), part.inside + (error.position or 0)
     said, place = f"{part.written}: {said}", part.place_of(at)
-    match error:
-        case SourceError():
-            return SourceError(said, place=place, text=part.text, position=at)
-        case UnsupportedError(feature=feature):
-            return UnsupportedError(said, feature=feature, place=place, text=part.text, position=at)
-        case UnsatisfiableError(conflict=conflict):
-            return UnsatisfiableError(said, place=place, conflict=conflict)
-        case LimitError(limit=limit, given=given, needed=needed):
-            return LimitError(
-                said,
-                limit=limit,
-                given=given,
-                needed=needed,
-                place=place,
-                text=part.text,
-                position=at,
-            )
-        case _:
-            return error
+    if isinstance(error, UnsatisfiableError):
+        return error.at(place, said)
+    if isinstance(error, SourceError | UnsupportedError | LimitError):
+        return error.at(place, said, text=part.text, position=at)
+    return error
 
 
 def _is_inside(error: SourceError | UnsupportedError, part: Part) -> bool:

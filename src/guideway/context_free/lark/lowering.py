@@ -31,8 +31,7 @@ from guideway.context_free.lark.scanners import LarkPushdown, Scanners, Way
 from guideway.context_free.lark.source import Lark, regexes_placed
 from guideway.context_free.lark.terminals import (
     is_last,
-    limited,
-    said_of,
+    named,
     shortest_words,
 )
 from guideway.context_free.lowering import Production, least_texts, lower_grammar, unending
@@ -572,10 +571,8 @@ def _taken(terminal: LarkTerminal, level: int, marks: bool) -> Expr:
     """The texts of a terminal with the lookahead that `re.match` implies."""
     try:
         found = _exits(terminal.pattern, marks, terminal.solid)
-    except (SourceError, UnsupportedError) as error:
-        raise said_of(terminal, error) from None
-    except LimitError as error:
-        raise limited(terminal, error) from None
+    except (SourceError, UnsupportedError, LimitError) as error:
+        raise named(terminal, error) from None
     return alt(*(concat(each.text, ahead(each.after, level)) for each in found))
 
 

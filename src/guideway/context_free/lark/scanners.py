@@ -100,14 +100,9 @@ class Scanners:
             found = self._known[key] = tuple(self._together(ways) if self._first else ways)
         if self._parts:
             others = (name for name in names if name in self._parts)
-            found += tuple(self._part_way(name, self._parts[name]) for name in others)
-        return found
-
-    def _part_way(self, name: str, part: Expr) -> Way:
-        key = name, EPSILON, ANYTHING, (part,)
-        found = self._joined.get(key)
-        if found is None:
-            found = self._joined[key] = Way(name, False, EPSILON, (Exit(part, ANYTHING),))
+            found += tuple(
+                self._one_of(name, EPSILON, ANYTHING, (self._parts[name],)) for name in others
+            )
         return found
 
     def _together(self, ways: Iterable[Way]) -> Iterable[Way]:

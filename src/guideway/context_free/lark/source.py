@@ -341,16 +341,8 @@ def regexes_placed(source: Lark, terminals: Iterable[LarkTerminal]) -> Generator
         if found is None:
             raise
         path, text, position = found
-        place = place_in(path, text, position)
-        if isinstance(error, LimitError):
-            raise error.at(place, text=text, position=position) from None
-        raise UnsupportedError(
-            str(error).partition("\n")[0],
-            feature=error.feature,
-            place=place,
-            text=text,
-            position=position,
-        ) from None
+        said = str(error).partition("\n")[0]
+        raise error.at(place_in(path, text, position), said, text=text, position=position) from None
 
 
 def place_of(terminal: LarkTerminal, source: Lark) -> str:

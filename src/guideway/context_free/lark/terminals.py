@@ -1,10 +1,9 @@
 """Terminals of Lark's lexer as languages."""
 
-from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, lru_cache
-from itertools import islice, pairwise
-from typing import Final, TypeAlias, final
+from itertools import chain, islice
+from typing import Final, final
 
 from guideway.context_free.lark.errors import LarkGrammar, LarkTerminal
 from guideway.errors import LimitError, SourceError, UnsupportedError
@@ -116,10 +115,8 @@ class Terminal:
         try:
             if self.word is None:
                 self.exits  # noqa: B018  computed once
-        except UnsupportedError as error:
-            raise said_of(self.shape, error) from None
-        except LimitError as error:
-            raise limited(self.shape, error) from None
+        except (UnsupportedError, LimitError) as error:
+            raise named(self.shape, error) from None
 
     @cached_property
     def exits(self) -> tuple[Exit, ...]:
@@ -242,22 +239,18 @@ class _Words:
     """Index of strings by prefix."""
 
     def __init__(self, words: Iterable[tuple[bytes | None, int]]) -> None:
-        self._words = sorted((word, bit) for word, bit in words if word is not None)
-        self._lengths = sorted({len(word) for word, _ in self._words})
+        self._equal, self._begun = dict[bytes, int](), dict[bytes, int]()
+        for word, bit in words:
+            if word is not None:
+                self._equal[word] = self._equal.get(word, 0) | bit
+                for prefix in (word[:size] for size in range(1, len(word) + 1)):
+                    self._begun[prefix] = self._begun.get(prefix, 0) | bit
 
     def near(self, word: bytes) -> int:
         """The bits of strings that have this prefix or are a prefix of it."""
-        words, found = self._words, 0
-        for length in self._lengths:
-            beginning = word[:length]
-            at = bisect_left(words, (beginning, 0))
-            while at < len(words) and (
-                words[at][0].startswith(word) if length >= len(word) else words[at][0] == beginning
-            ):
-                found |= words[at][1]
-                at += 1
-            if length >= len(word):
-                break
+        found = self._begun.get(word, 0)
+        for size in range(1, len(word)):
+            found |= self._equal.get(word[:size], 0)
         return found
 
 
@@ -274,23 +267,16 @@ def shortest_beginnings(words: Iterable[bytes]) -> list[bytes]:
     return found
 
 
-def said_of(shape: LarkTerminal, error: SourceError | UnsupportedError) -> UnsupportedError:
+def named(
+    shape: LarkTerminal, error: SourceError | UnsupportedError | LimitError
+) -> UnsupportedError | LimitError:
     """Wrap an error in the pattern of a terminal with its name."""
+    if isinstance(error, LimitError):
+        return error.at("", f"the terminal {shape.written:.80}: {error}", text=shape.pattern)
     said = str(error).partition("\n")[0].removesuffix(f" (at {error.place})")
     return UnsupportedError(
         f"the terminal {shape.written}: {said}",
         feature=error.feature if isinstance(error, UnsupportedError) else "regex",
-        text=shape.pattern,
-    )
-
-
-def limited(shape: LarkTerminal, error: LimitError) -> LimitError:
-    """Wrap a LimitError of a terminal with its name."""
-    return LimitError(
-        f"the terminal {shape.written:.80}: {error}",
-        limit=error.limit,
-        given=error.given,
-        needed=error.needed,
         text=shape.pattern,
     )
 
@@ -411,7 +397,7 @@ def swallowing(
 ) -> tuple[LarkTerminal, tuple[LarkTerminal, ...]] | None:
     """A terminal and the successors that are never read because it takes them, if there is one.
 
-    Prefers a terminal for which these are all successors.
+    Prefers a terminal for which these are all successors. Without a table there is no answer.
     """
     read = {name: Terminal(each, bool(grammar.parts)) for name, each in grammar.terminals.items()}
 
@@ -422,34 +408,16 @@ def swallowing(
         return all(is_empty(both(each.after, read[other].begins)) for each in taker.exits)
 
     best = None
-    for name, names in _followers(grammar.rules).items():
+    table = grammar.table
+    rows = () if table is None else (row.items() for row in table.shifts)
+    for name, state in chain.from_iterable(rows):
         if name not in read or not all(takes(read[name], each) for each in grammar.ignored):
             continue
+        wanted = table.wanted[state]
+        names = table.named(wanted)
         taken = [each for each in sorted(names) if takes(read[name], each)]
         found = read[name].shape, tuple(read[each].shape for each in taken)
-        if taken and len(taken) == len(names):
+        if taken and len(taken) == wanted.bit_count():
             return found
         best = best or (found if taken else None)
     return best
-
-
-_Rows: TypeAlias = Mapping[str, tuple[tuple[str, ...], ...]]
-
-
-def _followers(rules: _Rows) -> Mapping[str, set[str]]:
-    """The terminals that may come directly after each one; rules without a text are passed over."""
-    begins, ends, found = _outer(rules, 0), _outer(rules, -1), dict[str, set[str]]()
-    for one, other in (pair for rows in rules.values() for row in rows for pair in pairwise(row)):
-        for each in ends.get(one, {one}):
-            found.setdefault(each, set()).update(begins.get(other, {other}))
-    return found
-
-
-def _outer(rules: _Rows, at: int) -> Mapping[str, set[str]]:
-    """The terminals at one end of the texts of each rule."""
-    found = {name: {row[at] for row in rows if row} for name, rows in rules.items()}
-    size = -1
-    while size < (size := sum(map(len, found.values()))):
-        for names in found.values():
-            names.update(*(found[name] for name in [*names] if name in found))
-    return {name: names - rules.keys() for name, names in found.items()}
