@@ -8,6 +8,7 @@ not match. Conditions on text before the match (^, \b at the start, `(?<!a)`) ar
 """
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Final, final
 
 from guideway.language.expr import (
@@ -183,7 +184,7 @@ class _Reader:
         self._marks = 1 << len(self._program.atoms) - 1 if marks else 0
         self._machine = Machine(self._program)
         self._languages = self._machine.languages
-        self._characters: dict[int, Expr] = {}
+        self._spelled = cache(self._characters)
 
     def read(self) -> Matches:
         start = self._machine.start(self._program.start, self._machine.pasts, solid=self._solid)
@@ -229,14 +230,9 @@ class _Reader:
             afters.append(after)
         return afters
 
-    def _spelled(self, atoms: int) -> Expr:
-        found = self._characters.get(atoms)
-        if found is None:
-            found = character(self._program.characters(atoms))
-            if atoms & self._marks:
-                found = alt(found, byte_set(MARKS))
-            self._characters[atoms] = found
-        return found
+    def _characters(self, atoms: int) -> Expr:
+        found = character(self._program.characters(atoms))
+        return alt(found, byte_set(MARKS)) if atoms & self._marks else found
 
 
 def _watches(place: Place) -> Sequence[Watch]:

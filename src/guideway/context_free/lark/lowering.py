@@ -8,7 +8,7 @@ before each terminal and at the end.
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import chain
 from typing import Final, cast, final
 
@@ -378,7 +378,7 @@ class Places(Stacked):
         self._lines = None if told is None else Lines(told, self._automaton, self.items)
         self._total = self._automaton.total
         self._unfolded = lru_cache(REMEMBERED)(self._texts)
-        self._free: dict[int, Freedom | None] = {}
+        self.freedom = cache(self._freedom)
         self.start = Place(self._automaton.start, 0, (0,))
         self.pushdown = LarkPushdown(self.table, self.ways) if told is None else None
 
@@ -422,11 +422,9 @@ class Places(Stacked):
         """The terminals that the lexer may match in a state."""
         return self._scanners.ways(self._automaton.terminals(state))
 
-    def freedom(self, spellable: int) -> Freedom | None:
+    def _freedom(self, spellable: int) -> Freedom | None:
         """`freedom` of the grammar with these bytes, None if unknown; cached."""
-        if spellable not in self._free:
-            self._free[spellable] = freedom(self.grammar, self._scanners, spellable)
-        return self._free[spellable]
+        return freedom(self.grammar, self._scanners, spellable)
 
     def behind(self, place: Place, terminal: str | None) -> Place | None:
         """The place after a terminal that is no newline; None is an ignored one."""

@@ -1,7 +1,7 @@
 """Lark's LALR automaton, and the proof that each of its stacks can end."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from heapq import heapify, heappop, heappush
 from itertools import chain
 from typing import Final, TypeAlias, final
@@ -38,7 +38,7 @@ class Automaton:
         self.feed = lru_cache(REMEMBERED)(self._feed)
         self.ends = lru_cache(REMEMBERED)(self._ends)
         self._step = lru_cache(REMEMBERED)(self._reduce)
-        self._rests_in: dict[int, _Rests] = {}
+        self._rests = cache(self._rests_of_lines)
         self.start = Frame(table.start, None, 0)
 
     def _feed(self, stack: Frame, terminal: str, margin: int | None = None) -> Frame | None:
@@ -103,15 +103,12 @@ class Automaton:
             return self._rests(0).rules.get(self._start)
         return stack.below.needs[stack.state, stack.margin]
 
-    def _rests(self, margin: int) -> "_Rests":
+    def _rests_of_lines(self, margin: int) -> "_Rests":
         """Bounds of rules and productions for lines with this margin."""
-        found = self._rests_in.get(margin)
-        if found is None:
-            widths = dict(self._widths)
-            if self._lines is not None:
-                widths[self._lines[0]] += margin
-            found = self._rests_in[margin] = _Rests(self.table.productions, widths, self._lines)
-        return found
+        widths = dict(self._widths)
+        if self._lines is not None:
+            widths[self._lines[0]] += margin
+        return _Rests(self.table.productions, widths, self._lines)
 
     def _need(self, frame: Frame, below: Frame) -> Sequence[Frame]:
         """Store the bound of a stack, or return the stacks that have to be computed first.

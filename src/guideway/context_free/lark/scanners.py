@@ -1,7 +1,7 @@
 """The terminal that Lark's contextual lexer takes, and the pushdown system of its parser."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, reduce
+from functools import cache, cached_property, reduce
 from itertools import repeat
 from typing import Final, final
 
@@ -77,14 +77,11 @@ class Scanners:
         for name, first in () if grammar.table is None else grammar.table.alike.items():
             self._alike.setdefault(first, []).append(self._terminals[name])
             self._first |= {name: first, first: first}
-        self._known: dict[int, tuple[Way, ...]] = {}
         # Most states share their ways and rivals.
-        self._calls: dict[tuple[Terminal, int], Sequence[_Called]] = {}
-        self._parted: dict[tuple[Terminal, Terminal, tuple[Exit, ...]], _Called] = {}
-        self._joined: dict[tuple[str, Expr, Expr, tuple[bytes | Expr, ...]], Way] = {}
-        self._swallowed: dict[Terminal, tuple[int, int]] = {}
-        self._gone: dict[int, int] = {}
-        self._unmatched: dict[Terminal, Expr] = {}
+        self._known, self._gone = cache(self._known_ways), cache(self._swallowed)
+        self._called, self._part = cache(self._calls), cache(self._called_part)
+        self._one_of, self._not_at = cache(self._union), cache(self._guard)
+        self._inside = cache(self._strings_inside)
 
     def check(self) -> None:
         """Refuse terminals that cannot be matched exactly."""
@@ -93,17 +90,17 @@ class Scanners:
 
     def ways(self, names: Sequence[str]) -> tuple[Way, ...]:
         """The ways of a state with these terminals."""
-        key = self._bits(names)
-        found = self._known.get(key)
-        if found is None:
-            ways = self._ways(key)
-            found = self._known[key] = tuple(self._together(ways) if self._first else ways)
+        found = self._known(self._bits(names))
         if self._parts:
             others = (name for name in names if name in self._parts)
             found += tuple(
                 self._one_of(name, EPSILON, ANYTHING, (self._parts[name],)) for name in others
             )
         return found
+
+    def _known_ways(self, there: int) -> tuple[Way, ...]:
+        ways = self._ways(there)
+        return tuple(self._together(ways) if self._first else ways)
 
     def _together(self, ways: Iterable[Way]) -> Iterable[Way]:
         """Merge the ways of terminals that are alike and have the same guard and lookahead."""
@@ -197,14 +194,13 @@ class Scanners:
 
     def _tried(self, there: int) -> int:
         """The terminals of a set that are tried: strings that a regex swallows are not."""
-        regexes = there & self._rivals.regexes
-        gone = self._gone.get(regexes)
-        if gone is None:
-            gone = 0
-            for each in self._rivals.among(regexes):
-                gone |= self._inside(each)[1]
-            self._gone[regexes] = gone
-        return there & ~gone
+        return there & ~self._gone(there & self._rivals.regexes)
+
+    def _swallowed(self, regexes: int) -> int:
+        swallowed = 0
+        for each in self._rivals.among(regexes):
+            swallowed |= self._inside(each)[1]
+        return swallowed
 
     def _ways(self, there: int) -> Iterable[Way]:
         rivals = self._rivals
@@ -227,60 +223,41 @@ class Scanners:
             return False
         return not self._rivals.of_word(each.word) & before
 
-    def _one_of(self, name: str, guard: Expr, after: Expr, texts: tuple[bytes | Expr, ...]) -> Way:
+    def _union(self, name: str, guard: Expr, after: Expr, texts: tuple[bytes | Expr, ...]) -> Way:
         """The way of a union of texts."""
-        key = name, guard, after, texts
-        found = self._joined.get(key)
-        if found is None:
-            exits = (Exit(either(texts), after),)
-            found = self._joined[key] = Way(name, False, guard, exits, self._level)
-        return found
+        return Way(name, False, guard, (Exit(either(texts), after),), self._level)
 
-    def _called(self, taken: Terminal, strings: int) -> Sequence[_Called]:
+    def _calls(self, taken: Terminal, strings: int) -> Sequence[_Called]:
         """The exits of a terminal, split by the strings that it swallows."""
-        found = self._calls.get((taken, strings))
-        if found is None:
-            made: list[_Called] = []
-            named = Named()
-            for string in self._rivals.among(strings):
-                made.append(self._part(taken, string, taken.exits_within(string, named)))
-                named.add(string)
-            exits = taken.exits_without(named) if strings else taken.exits
-            made.append(self._part(taken, taken, exits))
-            found = self._calls[taken, strings] = made
-        return found
+        made: list[_Called] = []
+        named = Named()
+        for string in self._rivals.among(strings):
+            made.append(self._part(taken, string, taken.exits_within(string, named)))
+            named.add(string)
+        exits = taken.exits_without(named) if strings else taken.exits
+        return [*made, self._part(taken, taken, exits)]
 
-    def _part(self, taken: Terminal, called: Terminal, exits: tuple[Exit, ...]) -> _Called:
-        """A part of the exits of a terminal, shared between states."""
-        key = taken, called, exits
-        found = self._parted.get(key)
-        if found is None:
-            found = _Called(called, exits, self._rivals.of(exits, called))
-            self._parted[key] = found
-        return found
+    def _called_part(self, taken: Terminal, called: Terminal, exits: tuple[Exit, ...]) -> _Called:
+        """A part of the exits of the terminal `taken`, shared between states."""
+        del taken
+        return _Called(called, exits, self._rivals.of(exits, called))
 
     @cached_property
     def _rivals(self) -> Rivals:
         return Rivals(sorted(self._terminals.values(), key=lambda each: each.order))
 
-    def _inside(self, regex: Terminal) -> tuple[int, int]:
+    def _strings_inside(self, regex: Terminal) -> tuple[int, int]:
         """The strings that a regex swallows, and those of them whose flags it has."""
-        found = self._swallowed.get(regex)
-        if found is None:
-            strings, held, begun = 0, 0, self._rivals.begun[regex]
-            for each, bit in self._rivals.strings if regex.shape.text is None else ():
-                if self._rivals.begun[each] & begun and regex.swallows(each):
-                    strings |= bit
-                    held |= bit if regex.flags_hold(each) else 0
-            found = self._swallowed[regex] = strings, held
-        return found
+        strings, held, begun = 0, 0, self._rivals.begun[regex]
+        for each, bit in self._rivals.strings if regex.shape.text is None else ():
+            if self._rivals.begun[each] & begun and regex.swallows(each):
+                strings |= bit
+                held |= bit if regex.flags_hold(each) else 0
+        return strings, held
 
-    def _not_at(self, rival: Terminal) -> Expr:
+    def _guard(self, rival: Terminal) -> Expr:
         """Lookahead that a rival does not match; shared by many ways."""
-        found = self._unmatched.get(rival)
-        if found is None:
-            found = self._unmatched[rival] = ahead(complement(rival.begins), self._level)
-        return found
+        return ahead(complement(rival.begins), self._level)
 
     def _way(self, called: _Called, taken: Terminal, met: int) -> Way:
         rivals = self._rivals.among(met) if met else ()  # mostly empty
@@ -314,14 +291,11 @@ class LarkPushdown:
 
     def __init__(self, table: LarkTable, ways: Callable[[int], Sequence[Way]]) -> None:
         self._table, self._ways = table, ways
-        self._known: dict[tuple[Control, int], tuple[Move, ...]] = {}
+        self.moves = cache(self._listed)
 
-    def moves(self, control: Control, state: int) -> tuple[Move, ...]:
+    def _listed(self, control: Control, state: int) -> tuple[Move, ...]:
         """All moves in a state, without duplicates."""
-        key = control, state
-        if key not in self._known:
-            self._known[key] = tuple(dict.fromkeys(self._moves(control, state)))
-        return self._known[key]
+        return tuple(dict.fromkeys(self._moves(control, state)))
 
     def _moves(self, control: Control, state: int) -> Iterator[Move]:
         if control.rule is not None:

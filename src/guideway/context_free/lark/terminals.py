@@ -1,7 +1,7 @@
 """Terminals of Lark's lexer as languages."""
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from itertools import chain, islice
 from typing import Final, final
 
@@ -90,7 +90,7 @@ class Terminal:
     def __init__(self, shape: LarkTerminal, marks: bool) -> None:
         self.shape, self._marks = shape, marks
         self.order = (-shape.priority, -shape.max_width, -shape.length, shape.name)
-        self._within: dict[Expr, tuple[Exit, ...]] = {}
+        self._within = cache(self._exits_among)
         # Plain strings skip the regex parser: there may be thousands.
         text = shape.text
         plain = text.encode() if text and text.isascii() and shape.flags <= {"i"} else None
@@ -146,12 +146,11 @@ class Terminal:
             words = EMPTY if named.has(word) else words
         else:
             words = both(words, complement(named.like(string.folded)))
-        found = self._within.get(words)
-        if found is None:
-            each_within = (Exit(_met(each.text, words), each.after) for each in self.exits)
-            found = tuple(each for each in each_within if each.text is not EMPTY)
-            self._within[words] = found
-        return found
+        return self._within(words)
+
+    def _exits_among(self, words: Expr) -> tuple[Exit, ...]:
+        found = (Exit(_met(each.text, words), each.after) for each in self.exits)
+        return tuple(each for each in found if each.text is not EMPTY)
 
     def exits_without(self, named: Named) -> tuple[Exit, ...]:
         """The exits of this regex without the named strings."""
@@ -177,7 +176,7 @@ class Rivals:
         self._others: dict[int, list[Terminal]] = {}
         self._all: dict[int, int] = {}
         self._spelled = sum(bit for e, bit in self.bits.items() if e.folded is not None)
-        self._known: dict[bytes | tuple[Exit, ...], int] = {}
+        self._at, self.of_word = cache(self._near_texts), cache(self._near_word)
         self.begun: dict[Terminal, int] = {}
         for each, bit in self.bits.items():
             begun = firsts(each.begins) if each.word is None else 1 << each.word[0]
@@ -199,31 +198,23 @@ class Rivals:
         """The rivals that may match at these texts, which all carry the name `called`."""
         if called.word and len(exits) == 1 and exits[0].text is called.whole:
             return self.of_word(called.word)
-        found = self._known.get(exits)
-        if found is None:
-            text = alt(*(each.text for each in exits))
-            word = one_word(text)
-            if word:
-                return self.of_word(word)
-            begun, found = firsts(text), 0
-            for bits, terminals in self._all.items():
-                found |= terminals if bits & begun else 0
-            if called.folded is not None:
-                found &= self._folded.near(called.folded) | ~self._spelled
-            self._known[exits] = found
-        return found
+        word = one_word(alt(*(each.text for each in exits)))
+        return self.of_word(word) if word else self._at(exits, called.folded)
 
-    def of_word(self, word: bytes) -> int:
+    def _near_texts(self, exits: tuple[Exit, ...], folded: bytes | None) -> int:
+        begun, found = firsts(alt(*(each.text for each in exits))), 0
+        for bits, terminals in self._all.items():
+            found |= terminals if bits & begun else 0
+        return found if folded is None else found & (self._folded.near(folded) | ~self._spelled)
+
+    def _near_word(self, word: bytes) -> int:
         """The rivals that may match at a word, whatever follows it."""
-        found = self._known.get(word)
-        if found is None:
-            found = self._words.near(word) | self._plain.near(word)
-            for each in self.among(self._folded.near(word.lower()) & ~found):
+        found = self._words.near(word) | self._plain.near(word)
+        for each in self.among(self._folded.near(word.lower()) & ~found):
+            found |= self.bits[each] if may_meet(word, each.begins) else 0
+        for bits, others in self._others.items():
+            for each in others if bits >> word[0] & 1 else ():
                 found |= self.bits[each] if may_meet(word, each.begins) else 0
-            for bits, others in self._others.items():
-                for each in others if bits >> word[0] & 1 else ():
-                    found |= self.bits[each] if may_meet(word, each.begins) else 0
-            self._known[word] = found
         return found
 
 
