@@ -42,7 +42,6 @@ from guideway.regex.tree import (
     Sequence,
     Shorthand,
     Text,
-    children,
 )
 
 Engine: TypeAlias = Literal["rust", "python"]
@@ -89,7 +88,6 @@ _IN_CLASS: Final = re.compile(
     r"|\\[xuU]\{(?P<code>[0-9A-Fa-f]+)\}|\\(?P<sign>[pP])(?P<letter>\w)|\\.",
     re.DOTALL,
 )
-_ELSEWHERE: Final = re.compile(r"\\a|\[\^?\]")  # different in ECMA-262
 _CLASS: Final = re.compile(r"\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]", re.DOTALL)
 _CASED: Final = (  # blocks with cased letters, as of Unicode 17
     *((0x41, 0x2E00), (0xA640, 0xAC00), (0xFB00, 0xFB18), (0xFF21, 0xFF5B), (0x10400, 0x11900)),
@@ -134,7 +132,11 @@ def translate(pattern: str | re.Pattern[str], engine: Engine, at: Place) -> str:
         if isinstance(pattern, re.Pattern):
             flags = "".join(letter for flag, letter in _FLAGS.items() if pattern.flags & flag)
             return _flagged(pattern.pattern, flags)
-        return _flagged(pattern, "") if engine == "python" else _from_rust(pattern)
+        return (
+            _flagged(pattern, "")
+            if engine == "python"
+            else _print(parse_regex(_respelled(pattern)).body)
+        )
     except GuidewayError as error:
         message = str(error).partition("\n")[0]
         feature = getattr(error, "feature", "") or "pattern"
@@ -154,13 +156,6 @@ def _flagged(pattern: str, flags: str) -> str:
 
 def _unsupported(feature: str) -> UnsupportedError:
     return UnsupportedError(f"{feature} is not supported", feature=feature)
-
-
-def _from_rust(pattern: str) -> str:
-    as_python = _respelled(pattern)
-    body = parse_regex(as_python, "python").body
-    changed = as_python != pattern or _ELSEWHERE.search(pattern) or _differs(body)
-    return _print(body) if changed else pattern
 
 
 def _respelled(pattern: str) -> str:
@@ -204,21 +199,6 @@ def _escape(found: re.Match[str]) -> str:
     if found["code"]:
         return f"\\U{int(found['code'], 16):08x}"
     return f"\\{found['sign']}{{{found['letter']}}}" if found["sign"] else found[0]
-
-
-def _differs(root: Node) -> bool:
-    """Return True if the pattern has another meaning in ECMA-262."""
-    todo = [root]
-    while todo:
-        node = todo.pop()
-        items = node.items if isinstance(node, Class) else (node,)
-        lines = isinstance(node, Anchor) and node.kind.startswith("line")
-        cased = isinstance(node, Text | Class) and node.mode.ignore_case
-        named = any(isinstance(item, Shorthand) for item in items)
-        if lines or cased or named or isinstance(node, Dot | Boundary):
-            return True
-        todo.extend(children(node))
-    return False
 
 
 def _print(node: Node) -> str:  # noqa: C901, PLR0911  an arm for each node

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, TypeAlias, TypeVar, assert_never, final
+from typing import Final, TypeAlias, TypeVar, final
 
 from guideway.errors import LimitError, UnsupportedError
 from guideway.language.finite_automata import Automaton, Texts, smallest
@@ -18,7 +18,7 @@ from guideway.regex.backtracking_program import (
     Program,
     Read,
     Row,
-    Silent,
+    Step,
     whole_program,
 )
 from guideway.regex.tree import Pattern
@@ -300,7 +300,7 @@ class Machine:
             ends = [(0, seen[_DONE])] if ends else []
         return Place(tuple(threads), history if threads else (), tuple(ends))
 
-    def _opened(self, step: Silent, frame: Frame, guard: int, history: History) -> list[Thread]:
+    def _opened(self, step: Step, frame: Frame, guard: int, history: History) -> list[Thread]:
         """The ways through a step that reads nothing itself, the preferred one last."""
         below = frame.below
         match step:
@@ -314,8 +314,8 @@ class Machine:
                 return [(below, self.languages.both(guard, wanted))]
             case Behind():
                 return [(below, self.languages.both(guard, self._lookbehind(step, history)))]
-            case _:
-                assert_never(step)
+            case Read() | Row():  # never asked for, and never on a stack
+                stacks = []
         return [(stack, guard) for stack in stacks]
 
     def _rounds(self, count: Count, frame: Frame) -> list[int]:

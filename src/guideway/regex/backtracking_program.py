@@ -83,8 +83,7 @@ class Behind:
     place: int = field(compare=False)  # for errors
 
 
-Silent: TypeAlias = Choice | Count | Ahead | Behind
-Step: TypeAlias = Read | Row | Silent
+Step: TypeAlias = Read | Row | Choice | Count | Ahead | Behind
 
 
 @final

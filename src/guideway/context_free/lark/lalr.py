@@ -9,7 +9,6 @@ from typing import Any, Final, TypeAlias, final
 
 from guideway.context_free.lark.errors import END, LarkTable
 from guideway.context_free.lowering import Production, least_texts
-from guideway.errors import LimitError
 from guideway.language.finite_automata import strongly_connected
 
 
@@ -44,8 +43,6 @@ def alike_of(rules: Sequence[Any], strings: Collection[str]) -> dict[str, str]:
 
 Spend: TypeAlias = Callable[[int], None]
 
-LARGEST: Final = 1 << 27  # states times symbols; most entries are empty and take no memory
-
 _NOTHING: Final = -1  # symbol after the end of a production
 _ABOVE: Final = -1  # augmented start production, never reduced
 
@@ -71,7 +68,6 @@ def tabulate(
     productions, rules = tuple(merged), [*merged.values()]
     grammar = _Grammar(productions, start)
     states = _States(grammar, spend)
-    _check_size(len(states.kernels), len(grammar.names))
     answers = _Answers(grammar, rules, spend)
     for shifts, follows in zip(states.shifts, _follows(grammar, states, spend), strict=True):
         answers.add(shifts, follows)
@@ -90,17 +86,6 @@ def tabulate(
         terminals=tuple(grammar.names[grammar.rules :]),
         wanted=tuple(answers.wanted),
     )
-
-
-def _check_size(states: int, symbols: int) -> None:
-    if states * symbols > LARGEST:
-        raise LimitError(
-            f"the automaton of the grammar has {states} states and {symbols} symbols, and more than"
-            f" {LARGEST} entries",
-            limit="entries of the automaton",
-            given=LARGEST,
-            needed=states * symbols,
-        )
 
 
 @final

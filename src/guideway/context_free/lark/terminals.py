@@ -398,10 +398,10 @@ def swallowing(
             return False
         return all(is_empty(both(each.after, read[other].begins)) for each in taker.exits)
 
-    best = None
-    table = grammar.table
-    rows = () if table is None else (row.items() for row in table.shifts)
-    for name, state in chain.from_iterable(rows):
+    best, table = None, grammar.table
+    if table is None:
+        return None
+    for name, state in chain.from_iterable(row.items() for row in table.shifts):
         if name not in read or not all(takes(read[name], each) for each in grammar.ignored):
             continue
         wanted = table.wanted[state]
