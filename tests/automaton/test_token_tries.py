@@ -149,62 +149,45 @@ COUNTED = (
 )
 
 
-def _vocabulary(seed: int) -> gw.Vocabulary:
-    """Many words with common beginnings, some of them cut off within a character."""
-    chance = random.Random(seed)
-    parts = ["a", "b", "xy", "é", "ß", "日", "本", "🙂", "\u2028", "\u2029", "z", '"', "\n"]
-    tokens = {word if isinstance(word, bytes) else word.encode() for word in WHOLE}
-    while len(tokens) < 3000:
-        word = "".join(chance.choices(parts, k=chance.randint(1, 6))).encode()
-        tokens.add(word[: -chance.randint(0, 2)] or word)
-    ordered = sorted(tokens)
-    return gw.Vocabulary([*ordered, b"<end>"], eos_ids={len(ordered)})
-
-
-def _agree(pattern: str, words: gw.Vocabulary, chance: random.Random) -> None:
-    """Masks of a pattern have the tokens that are read, at the beginning and behind some tokens."""
-    constraint = gw.compile(gw.Regex(pattern), words)
-    states = constraint._states
-    for _ in range(2):
-        state = constraint.start()
-        for _ in range(2):
-            allowed = set(unpack(constraint.mask(state)).tolist()) - words.eos_ids
-            for token in range(len(words.tokens) - 1):
-                assert (token in allowed) == (states.after(state, token) is not None)
-            if allowed:
-                state = constraint.advance(state, chance.choice(sorted(allowed)))
-
-
-def test_masks_of_patterns_that_loop_have_what_reading_each_token_finds() -> None:
-    words, chance = _vocabulary(7), random.Random(8)
-    for pattern in PATTERNS:
-        _agree(pattern, words, chance)
-
-
-def test_masks_of_patterns_that_end_somewhere_have_what_reading_each_token_finds() -> None:
-    words, chance = _vocabulary(11), random.Random(12)
-    for pattern in ENDED:
-        _agree(pattern, words, chance)
-
-
-def test_masks_of_patterns_that_are_looked_for_have_what_reading_each_token_finds() -> None:
-    chance = random.Random(13)
-    letters = [*map(chr, range(0x20, 0x7F)), "é", "日", "\u2028", *"abefilnt" * 12]
-    tokens = {bytes((b,)) for b in range(256)} | {b"float", '"é'.encode(), '"aé'.encode()}
-    while len(tokens) < 4000:
+def vocabulary(seed: int, letters: list[str], count: int, more: set[bytes]) -> gw.Vocabulary:
+    """Words of some letters, among others; some of them are cut off within a character."""
+    chance, tokens = random.Random(seed), set(more)
+    while len(tokens) < count:
         word = "".join(chance.choices(letters, k=chance.randint(1, 6))).encode()
-        tokens.add(word[: -chance.choice((0, 0, 0, 1))] or word)
-    ordered = sorted(tokens)
-    words = gw.Vocabulary([*ordered, b"<end>"], eos_ids={len(ordered)})
-    for pattern in SEARCHED:
-        _agree(pattern, words, chance)
+        tokens.add(word[: -chance.choice((0, 0, 1, 2))] or word)
+    return gw.Vocabulary([*sorted(tokens), b"<end>"], eos_ids={len(tokens)})
 
 
-def test_masks_of_patterns_that_count_in_states_have_what_reading_each_token_finds() -> None:
-    every = [bytes(word) for n in range(1, 6) for word in product(b"abxz", repeat=n)]
-    words, chance = (
-        gw.Vocabulary([*every, b"1", b"<end>"], eos_ids={len(every) + 1}),
-        random.Random(9),
-    )
-    for pattern in COUNTED:
-        _agree(pattern, words, chance)
+PARTS = ["a", "b", "xy", "é", "ß", "日", "本", "🙂", "\u2028", "\u2029", "z", '"', "\n"]
+WORDS = {word if isinstance(word, bytes) else word.encode() for word in WHOLE}
+LETTERS = [*map(chr, range(0x20, 0x7F)), "é", "日", "\u2028", *"abefilnt" * 12]
+QUOTED = {bytes((b,)) for b in range(256)} | {b"float", '"é'.encode(), '"aé'.encode()}
+SHORT = {bytes(word) for n in range(1, 6) for word in product(b"abxz", repeat=n)} | {b"1"}
+
+
+@pytest.mark.parametrize(
+    ("patterns", "words"),
+    [
+        ((*PATTERNS, *ENDED), vocabulary(7, PARTS, 3000, WORDS)),
+        (SEARCHED, vocabulary(13, LETTERS, 4000, QUOTED)),
+        (COUNTED, vocabulary(9, [], 0, SHORT)),
+    ],
+    ids=["loops and their ends", "searches", "counts"],
+)
+def test_masks_of_patterns_have_what_reading_each_token_finds(
+    patterns: tuple[str, ...], words: gw.Vocabulary
+) -> None:
+    """At the beginning, and behind some tokens."""
+    chance = random.Random(8)
+    for pattern in patterns:
+        constraint = gw.compile(gw.Regex(pattern), words)
+        for _ in range(2):
+            state = constraint.start()
+            for _ in range(2):
+                allowed = set(unpack(constraint.mask(state)).tolist()) - words.eos_ids
+                for token in range(len(words.tokens) - 1):
+                    assert (token in allowed) == (
+                        constraint._states.after(state, token) is not None
+                    )
+                if allowed:
+                    state = constraint.advance(state, chance.choice(sorted(allowed)))

@@ -2,65 +2,16 @@
 
 from typing import Any
 
-import jsonschema
 import pytest
 
 import guideway as gw
-from guideway.constraint.compiled import CompiledConstraint
 from guideway.constraint.longest_path import longest_path
 from guideway.generation.row.request import Request
 from guideway.models.fake import FakeModel
-from json_schemas import MANY_MEGABYTES, read_exactly
+from json_schemas import MANY_MEGABYTES
 from whole_batches import generate
 
 BYTES = gw.Vocabulary([bytes([b]) for b in range(256)] + [b'": ', b"true", b"<eos>"], eos_ids={258})
-SCHEMAS: list[dict[str, Any]] = [
-    {"type": "integer", "minimum": -5},
-    {"type": "string", "maxLength": 40},
-    {"enum": ["x", "yyyyyyyyyy", {"z": [1, 2, 3]}]},
-    {"type": "array", "items": {"type": "boolean"}, "minItems": 2},
-    {
-        "type": "object",
-        "properties": {
-            "name": {"type": "string", "minLength": 3},
-            "tags": {"type": "array", "items": {"type": "string"}},
-            "next": {"anyOf": [{"type": "null"}, {"type": "object", "required": ["deeper"]}]},
-        },
-        "required": ["name", "next"],
-    },
-]
-
-
-def shortest(constraint: CompiledConstraint) -> int:
-    return constraint.distance(constraint.start())
-
-
-@pytest.mark.parametrize("schema", SCHEMAS)
-@pytest.mark.parametrize("more", [0, 1, 2, 20, pytest.param(100, marks=pytest.mark.slow)])
-def test_random_text_is_valid_at_every_budget_from_the_least_on(schema: dict[str, Any], more: int):
-    constraint = gw.compile(gw.JsonSchema(schema), BYTES)
-    most = shortest(constraint) + more
-    requests = [
-        Request((n,), constraint, gw.Sampling(seed=n, temperature=1.0, max_new_tokens=most))
-        for n in range(6)
-    ]
-    for done in generate(FakeModel.random(BYTES, seed=more), requests):
-        assert done.finish_reason in {"stop", "length"}
-        assert len(done.tokens) <= most
-        jsonschema.validate(read_exactly(done.text), schema)
-
-
-@pytest.mark.parametrize("schema", SCHEMAS)
-def test_one_token_less_than_the_least_is_refused_before_generating(schema: dict[str, Any]):
-    constraint = gw.compile(gw.JsonSchema(schema), BYTES)
-    needed = shortest(constraint)
-    if needed == 1:
-        return
-    sampling = gw.Sampling(max_new_tokens=needed - 1)
-    with pytest.raises(gw.LimitError) as caught:
-        generate(FakeModel.random(BYTES), [Request((0,), constraint, sampling)])
-    error = caught.value
-    assert (error.limit, error.needed, error.given) == ("max_new_tokens", needed, needed - 1)
 
 
 def test_greedy_text_closes_within_the_budget():

@@ -36,11 +36,6 @@ def test_greedy_text_ends_at_an_end_id_and_leaves_it_out():
     assert done.seed is None
 
 
-def test_free_text_is_cut_at_max_new_tokens():
-    done = one(spelling(0), max_new_tokens=3)
-    assert (done.text, done.finish_reason) == ("aaa", "length")
-
-
 def test_a_character_of_two_tokens_is_told_whole():
     decoding = Decoding(spelling(0, 3, 4, 5), [Request((0,))])
     assert [event.text for event in decoding] == ["a", "", "é", ""]

@@ -211,22 +211,3 @@ def test_wherever_chance_leads_an_end_can_be_reached(name: str, words: str) -> N
         following = (compiled.advance(state, t) for t in unpack(compiled.mask(state)).tolist())
         state = next(s for s in following if compiled.distance(s) == left - 1)
     assert compiled.accepts(state)
-
-
-def test_a_batch_of_many_equals_as_many_batches_of_one() -> None:
-    words = "bytes"
-    model = FakeModel.random(vocabulary(words), seed=2)
-    requests = [
-        request(name, words, shortest(name, words) + extra, seed=extra)
-        for name, extra in zip(SCHEMAS, EXTRA[:4] * 5, strict=True)
-    ]
-    for many, one in zip(generate(model, requests), requests, strict=True):
-        (alone,) = generate(model, [one])
-        assert (many.tokens, many.text, many.finish_reason) == (
-            alone.tokens,
-            alone.text,
-            alone.finish_reason,
-        )
-        # torch adds up the rows of a batch in another order than one row.
-        assert many.logprobs == pytest.approx(alone.logprobs, abs=1e-4)
-        assert many.log_allowed == pytest.approx(alone.log_allowed, abs=1e-4)

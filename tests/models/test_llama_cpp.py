@@ -230,15 +230,6 @@ def test_texts_are_those_of_transformers(models: Models, name: str, prompt: Any)
 
 
 @with_llama_cpp
-def test_rows_of_a_batch_are_what_they_are_alone(models: Models):
-    model = models.both[0]
-    prompts = ["the inner", "the inner thing is there, and the other one", "x"]
-    together = model.generate(prompts, int, max_new_tokens=8)
-    alone = [model.generate(prompt, int, max_new_tokens=8) for prompt in prompts]
-    assert [one.tokens for one in together] == [one.tokens for one in alone]
-
-
-@with_llama_cpp
 def test_probabilities_of_choices(models: Models):
     theirs, ours = (model.choose("the", ["inner", "other", "in"]) for model in models.both)
     assert theirs == pytest.approx(ours, abs=1e-3)
