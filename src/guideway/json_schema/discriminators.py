@@ -1,5 +1,6 @@
 """Listed values, exclusive branches of `oneOf`, and the `unevaluated` keywords."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -80,13 +81,22 @@ def any_like(parts: Iterable[Formula]) -> Formula:
     """The disjunction of the parts, with their lists merged into one."""
     values, places, others = set[Exact](), set[Address](), list[Formula]()
     for part in parts:
-        listed = _list_of(part)
+        listed = list_of(part)
         if listed is None:
             others.append(part)
         else:
             values |= listed.values
             places |= listed.places
     return any_of(like(values, places), *others)
+
+
+def like_one(lists: Iterable[Like]) -> Formula:
+    """Exactly one of the lists has the value."""
+    values, places = Counter[Exact](), set[Address]()
+    for listed in lists:
+        values.update(listed.values)
+        places |= listed.places
+    return like((value for value, count in values.items() if count == 1), places)
 
 
 def merged(said: Formula) -> Formula:
@@ -121,7 +131,7 @@ def alternatives(said: Formula, spell: Callable[[Like], list[Formula]]) -> list[
     said = merged(said)
     parts = said.parts if isinstance(said, Every) else (said,)
     for part in parts:
-        values = _list_of(part)
+        values = list_of(part)
         if values is not None:
             if max(map(levels_of, values.values)) > _LEVELS:
                 spend(_LEVEL * len(values.values))
@@ -134,7 +144,8 @@ def _lists(said: Formula) -> bool:
     return any(isinstance(atom, Like) for atom in atoms(said))
 
 
-def _list_of(said: Formula) -> Like | None:
+def list_of(said: Formula) -> Like | None:
+    """The list that a formula is, if it is one."""
     atom = said.atom if isinstance(said, Leaf) else None
     return atom if isinstance(atom, Like) else None
 

@@ -1,7 +1,7 @@
 """Boolean formulas over the constraints of a JSON Schema, and their atoms."""
 
 import json
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable
 from decimal import Decimal
 from typing import Any, ClassVar, Final, Protocol, TypeAlias, TypeVar, cast, final
 
@@ -9,7 +9,6 @@ from guideway.json_schema.numbers import read_number
 from guideway.json_schema.text import Json, read_deep
 from guideway.json_schema.tree import (
     Address,
-    Document,
     Kind,
     Numbers,
     Schema,
@@ -645,99 +644,30 @@ def shorter(count: int) -> Formula:
     return _upper(lambda number: leaf(Shorter(number)), count)
 
 
-_REFERENCE: Final = ("$ref",)
-_CONST: Final = ("const",)
-_TYPED: Final = frozenset(("enum", "type"))
-_LEVEL: Final = 6  # parts that an array or an object takes as long as, beside what is in it
-_FEW: Final = 4  # values; so few are lowered like other schemas
+_LEVEL: Final = 6  # fuel for each level of a value
 
 
 @final
 class Constants:
-    """The values that schemas of one document list."""
+    """The arrays and objects that schemas of one document list, in the order of first mention."""
 
-    def __init__(self, document: Document) -> None:
-        self._document = document
-        self._made: dict[Address, Exact] = {}
+    def __init__(self) -> None:
         self._ranks: dict[Exact, int] = {}
         self._places: dict[Exact, dict[Address, None]] = {}
 
-    def many(self, address: Address, kind: Kind) -> frozenset[Exact]:
-        """The values of a kind, if a schema lists many and says nothing else; else none."""
-        schema = self._referred(address)
-        plain = kind in schema.kinds and _TYPED.issuperset(schema.keywords)
-        if not plain or len(schema.any_of) != 1:
-            return frozenset()
-        parts = [self._document.schemas[address] for address in schema.any_of[0]]
-        here = [part.address for part in parts if part.keywords == _CONST and kind in part.kinds]
-        return frozenset(map(self.value, here)) if len(here) > _FEW else frozenset()
-
-    def differ(self, addresses: Sequence[Address]) -> bool:
-        """Return True if each schema is a constant and all constants differ."""
-        if not all(self._referred(address).keywords == _CONST for address in addresses):
-            return False
-        values = {self.value(self._referred(address).address) for address in addresses}
-        return len(values) == len(addresses)
-
-    def _referred(self, address: Address) -> Schema:
-        """Follow a chain of `$ref` and `const`."""
-        schema = self._document.schemas[address]
-        while schema.keywords == _REFERENCE or (schema.keywords == _CONST and schema.any_of):
-            (target,) = schema.all_of or schema.any_of[0]
-            schema = self._document.schemas[target]
-        return schema
-
-    def value(self, root: Address) -> Exact:
+    def value(self, schema: Schema) -> Exact:
         """The value of a constant schema."""
-        found = self._build(root)
+        found = exact(schema.value)
+        spend(_LEVEL * levels_of(found))
         self._ranks.setdefault(found, len(self._ranks))
-        self._places.setdefault(found, {})[root] = None
+        self._places.setdefault(found, {})[schema.address] = None
         return found
 
     def places(self, value: Exact) -> Iterable[Address]:
         """The schemas that were asked for this value."""
         return self._places.get(value, ())
 
-    def _build(self, root: Address) -> Exact:
-        made = self._made
-        schemas = self._document.schemas
-        todo = [root] if root not in made else []
-        while todo:
-            part = schemas[todo[-1]]
-            below = [*part.arrays.prefix, *part.objects.properties.values()]
-            missing = [address for address in below if address not in made]
-            if missing:
-                spend(_LEVEL)
-                todo += missing
-                continue
-            todo.pop()
-            made[part.address] = _constants_joined(part, made)
-            spend(1 + len(below))
-        return made[root]
-
     def in_order(self, values: Iterable[Exact]) -> list[Exact]:
         """Values in the order in which they were first asked for."""
         last = len(self._ranks)
         return sorted(values, key=lambda value: self._ranks.get(value, last))
-
-
-def is_constant(schema: Schema) -> bool:
-    """Whether a schema is a value that an `enum` or a `const` lists."""
-    return schema.keywords == _CONST and not schema.any_of
-
-
-def _constants_joined(part: Schema, made: dict[Address, Exact]) -> Exact:
-    match [*part.kinds]:
-        case ["array"]:
-            return array(tuple(made[address] for address in part.arrays.prefix))
-        case ["object"]:
-            members = part.objects.properties.items()
-            return object_of((name, made[address]) for name, address in members)
-        case ["number"]:
-            return exact(*part.numbers.values or ())
-        case ["string"]:
-            return exact(*part.strings.values or ())
-        case ["boolean"]:
-            return exact(*part.booleans)
-        case _:
-            return exact(None)

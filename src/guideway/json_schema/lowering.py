@@ -34,7 +34,6 @@ from guideway.json_schema.formulas import (
     all_of,
     atoms,
     holds,
-    is_constant,
     leaf,
 )
 from guideway.json_schema.key_classes import Keysets, Members, lowers, said_of
@@ -563,7 +562,7 @@ def _narrower(one: Whitespace | None, other: Whitespace | None) -> Whitespace | 
     return Whitespace(min(one.spaces, other.spaces), newline=newline, indent=indent)
 
 
-_FEW = 64  # constants and parts of them
+_FEW = 8  # arrays and objects among constants and their parts
 _LONGEST = 24  # characters of a value that a message shows
 
 _LONE = frozenset(
@@ -584,8 +583,8 @@ def explain_conflict(source: JsonSchema, is_empty: Callable[[Expr], bool]) -> Un
     """
     document = replace(parse_json_schema(source), first=str)  # messages name each schema
     lowering = Lowering(source, document)
-    constants = sum(map(is_constant, lowering.document.schemas.values()))
-    lowering.meaning.listing &= constants > _FEW  # else messages name their parts, too
+    values = sum(schema.value is not None for schema in lowering.document.schemas.values())
+    lowering.meaning.listing = values > _FEW  # else messages name their parts, too
     said: Formula = leaf(Holds(lowering.document.root))
     entered: dict[Formula, str] = {}
     why = ""

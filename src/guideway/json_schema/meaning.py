@@ -15,6 +15,8 @@ from guideway.json_schema.discriminators import (
     exactly,
     exactly_one,
     like,
+    like_one,
+    list_of,
     merged,
     unevaluated,
 )
@@ -42,7 +44,6 @@ from guideway.json_schema.formulas import (
     at_most,
     atoms,
     holding,
-    is_constant,
     item,
     items,
     leaf,
@@ -87,7 +88,7 @@ class Meaning:
         self._denied: dict[tuple[Address, Kind], Formula] = {}
         self._turned: dict[Formula, Formula] = {}  # 2,000 tests of tests took 20 s one by one
         self.outlines = Outlines(document)
-        self.constants = Constants(document)
+        self._constants = Constants()
 
     def said(self, address: Address | None) -> Formula:
         """The formula that a schema holds; TRUE for None or a schema without conditions."""
@@ -150,11 +151,7 @@ class Meaning:
     def _opposite(self, address: Address, kind: Kind) -> Formula:
         key = (address, kind)
         if key not in self._denied:
-            many = frozenset[Exact]() if self.listing else self.constants.many(address, kind)
-            self.lists |= bool(many)
-            self._denied[key] = (
-                leaf(Unlike(many)) if many else opposite(self.schema(address, kind), self._turned)
-            )
+            self._denied[key] = opposite(self.schema(address, kind), self._turned)
         return self._denied[key]
 
     def _schema(self, schema: Schema, kind: Kind) -> Formula:
@@ -180,8 +177,9 @@ class Meaning:
     def _exactly_one(self, group: tuple[Address, ...], kind: Kind) -> Formula:
         branches = [(part, self._read[(part, kind)]) for part in group]
         possible = [(part, said) for part, said in branches if said is not FALSE]
-        if self.constants.differ([part for part, _ in possible]):
-            return any_of(*(said for _, said in possible))
+        lists = [list_of(said) for _, said in possible]
+        if all(lists):
+            return like_one(filter(None, lists))
         exclude = self.outlines.exclude
         # Not for objects: after `{` 50 had more choices than are tried.
         return exactly_one(
@@ -215,11 +213,11 @@ class Meaning:
                 plain = schema.strings == _ANY_STRING
                 return TRUE if plain else leaf(Text(schema.strings))
             case "array" | "object":
-                if not (self.listing and is_constant(schema)):
+                if schema.value is None or not self.listing:
                     return self._part_by_part(schema, kind)
                 self.lists = True
-                address = schema.address
-                return like((self.constants.value(address),), (address,) if self._ordered else ())
+                places = (schema.address,) if self._ordered else ()
+                return like((self._constants.value(schema),), places)
             case _:
                 assert_never(kind)
 
@@ -229,8 +227,8 @@ class Meaning:
     def spelled_out(self, listed: Like) -> list[Formula]:
         """The listed values part by part, members in the order of the schemas."""
         found: list[Formula] = []
-        for value in self.constants.in_order(listed.values):
-            places = [each for each in self.constants.places(value) if each in listed.places]
+        for value in self._constants.in_order(listed.values):
+            places = [each for each in self._constants.places(value) if each in listed.places]
             schemas = [self.document.schemas[place] for place in places]
             found += [self._part_by_part(one, value[0]) for one in schemas] or [exactly(value)]
         return found

@@ -571,10 +571,11 @@ class _Reader:
             case list() as items:
                 prefix = [self._part(place, index, item) for index, item in enumerate(items)]
                 arrays = Arrays(tuple(prefix), NEVER, len(items), len(items))
-                return replace(plain, arrays=arrays)
+                return replace(plain, arrays=arrays, value=items)
             case dict() as members:
                 properties = {key: self._part(place, key, value) for key, value in members.items()}
-                return replace(plain, objects=Objects(properties, tuple(members), additional=NEVER))
+                objects = Objects(properties, tuple(members), additional=NEVER)
+                return replace(plain, objects=objects, value=members)
             case scalar:
                 return with_scalars(plain, [scalar])
 

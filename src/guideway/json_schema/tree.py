@@ -131,6 +131,7 @@ class Schema:
         any_of: `anyOf`, and `enum` with arrays or objects.
         one_of: `oneOf`: exactly one of each group.
         none_of: `not`.
+        value: the only value, an array or an object.
     """
 
     address: Address
@@ -146,6 +147,7 @@ class Schema:
     one_of: tuple[tuple[Address, ...], ...] = ()
     none_of: tuple[Address, ...] = ()
     condition: Condition | None = None
+    value: Json = None
 
     @property
     def in_place(self) -> tuple[Address, ...]:
