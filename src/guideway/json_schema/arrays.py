@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Final, cast, final
 from weakref import ref
 
+from guideway.json_schema.discriminators import Outlines
 from guideway.json_schema.formula_derivative import (
-    ItemJudge,
     Rest,
     Step,
     Used,
@@ -319,7 +319,7 @@ class ItemsTemplate:
     """Unfolds the rest of an array, given its formula."""
 
     def __init__(
-        self, said: Formula, value: Callable[[Formula], Expr], style: JsonStyle, judge: ItemJudge
+        self, said: Formula, value: Callable[[Formula], Expr], style: JsonStyle, judge: Outlines
     ) -> None:
         self._said, self._value, self.style = said, value, style
         self._ways = Ways(said, value, judge)

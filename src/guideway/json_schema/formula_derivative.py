@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 from heapq import heappop, heappush
-from typing import Protocol, TypeAlias, final
+from typing import TypeAlias, final
 
 from guideway.errors import GuidewayError, LimitError
-from guideway.json_schema.discriminators import Unlike
+from guideway.json_schema.discriminators import Outlines, Unlike
 from guideway.json_schema.formulas import (
     FALSE,
     TRUE,
@@ -67,23 +67,11 @@ def now(value: Formula) -> Formula:
     return value if isinstance(value, Truth) else leaf(Now(value))
 
 
-class Judge(Protocol):
-    """Quick checks of formulas about values."""
-
-    def impossible(self, value: Formula) -> bool:
-        """Return True if plainly no value satisfies the formula."""
-        ...
-
-    def simple(self, value: Formula) -> bool:
-        """Return True if only scalars are concerned, so the opposite is simple too."""
-        ...
-
-
 @final
 class Progress:
     """Derivatives by one kind of member or item; `read` returns None for atoms that stay."""
 
-    def __init__(self, read: Callable[[Atom], Formula | None], judge: Judge) -> None:
+    def __init__(self, read: Callable[[Atom], Formula | None], judge: Outlines) -> None:
         self._read, self._judge = read, judge
         self._known: dict[Formula, Pairs | None] = {}
         self._found: dict[Formula, Pairs] = {}
@@ -320,14 +308,6 @@ MOST_LOOKED_AT = 15_000  # tries, of .12 ms each
 _NONE: Used = frozenset()
 
 
-class ItemJudge(Judge, Protocol):
-    """A `Judge` that also lists items."""
-
-    def listed(self, value: Formula) -> list[Exact]:
-        """The only scalars that an item can be; [] if that is not plain."""
-        ...
-
-
 @final
 @by_value
 class Rest:
@@ -353,7 +333,7 @@ class Step:
 class Ways:
     """Steps from each position of an array with the formula `said`."""
 
-    def __init__(self, said: Formula, value: Callable[[Formula], Expr], judge: ItemJudge) -> None:
+    def __init__(self, said: Formula, value: Callable[[Formula], Expr], judge: Outlines) -> None:
         self.value = value
         self._last = max((reach(atom) for atom in atoms(said)), default=0)
         self.single = max((reach(a) for a in atoms(said) if isinstance(a, Item)), default=0)

@@ -2,7 +2,9 @@
 
 import json
 from collections.abc import Callable, Hashable, Iterable
+from dataclasses import replace as with_fields
 from decimal import Decimal
+from functools import partial
 from typing import Any, ClassVar, Final, Protocol, TypeAlias, TypeVar, cast, final
 
 from guideway.json_schema.numbers import read_number
@@ -331,32 +333,32 @@ def items_of(value: Exact) -> tuple[Exact, ...]:
 # Values
 
 
+class _Signed:
+    """An atom whose opposite has the other sign."""
+
+    __slots__ = ()
+
+    def opposite(self) -> Formula:
+        atom: Any = self
+        return leaf(with_fields(atom, sign=not atom.sign), leaf(atom) if atom.sign else None)
+
+
 @final
 @by_value
-class Holds:
+class Holds(_Signed):
     """The schema at an address, or its opposite."""
 
     schema: Address
     sign: bool = True
 
-    def opposite(self) -> Formula:
-        return (
-            leaf(Holds(self.schema, False), leaf(self)) if self.sign else leaf(Holds(self.schema))
-        )
-
 
 @final
 @by_value
-class Among:
+class Among(_Signed):
     """One of some values, or none of them."""
 
     values: frozenset[Exact]
     sign: bool = True
-
-    def opposite(self) -> Formula:
-        return (
-            leaf(Among(self.values, False), leaf(self)) if self.sign else leaf(Among(self.values))
-        )
 
 
 # Scalars
@@ -364,32 +366,20 @@ class Among:
 
 @final
 @by_value
-class Text:
+class Text(_Signed):
     """The strings that some keywords allow, or all others."""
 
     strings: Strings
     sign: bool = True
 
-    def opposite(self) -> Formula:
-        return (
-            leaf(Text(self.strings, False), leaf(self)) if self.sign else leaf(Text(self.strings))
-        )
-
 
 @final
 @by_value
-class Amount:
+class Amount(_Signed):
     """The numbers that some keywords allow, or all others."""
 
     numbers: Numbers
     sign: bool = True
-
-    def opposite(self) -> Formula:
-        return (
-            leaf(Amount(self.numbers, False), leaf(self))
-            if self.sign
-            else leaf(Amount(self.numbers))
-        )
 
 
 @final
@@ -579,34 +569,33 @@ class Distinct:
 # Constructors that return TRUE or FALSE for trivial atoms
 
 
-def named(name: str, value: Formula) -> Formula:
-    """`Named`, or TRUE."""
-    return TRUE if value is TRUE else leaf(Named(name, value))
+_Where = TypeVar("_Where")
 
 
-def matching(keys: Keys, value: Formula) -> Formula:
-    """`Matching`, or TRUE."""
-    return TRUE if value is TRUE else leaf(Matching(keys, value))
+def _every(atom: Callable[[_Where, Formula], Atom], where: _Where, value: Formula) -> Formula:
+    return TRUE if value is TRUE else leaf(atom(where, value))
 
 
-def found(keys: Keys, value: Formula) -> Formula:
-    """`Found`, or FALSE."""
-    return FALSE if value is FALSE else leaf(Found(keys, value))
+def _some(atom: Callable[[_Where, Formula], Atom], where: _Where, value: Formula) -> Formula:
+    return FALSE if value is FALSE else leaf(atom(where, value))
 
 
-def some_item(start: int, value: Formula) -> Formula:
-    """`SomeItem`, or FALSE."""
-    return FALSE if value is FALSE else leaf(SomeItem(start, value))
+def _lower(atom: Callable[[int], Atom], count: int) -> Formula:
+    return leaf(atom(count)) if count > 0 else TRUE
 
 
-def item(position: int, value: Formula) -> Formula:
-    """`Item`, or TRUE."""
-    return TRUE if value is TRUE else leaf(Item(position, value))
+def _upper(atom: Callable[[int], Atom], count: int) -> Formula:
+    return leaf(atom(count)) if count >= 0 else FALSE
 
 
-def items(start: int, value: Formula) -> Formula:
-    """`Items`, or TRUE."""
-    return TRUE if value is TRUE else leaf(Items(start, value))
+named = partial(_every, Named)
+matching = partial(_every, Matching)
+item = partial(_every, Item)
+items = partial(_every, Items)
+found = partial(_some, Found)
+some_item = partial(_some, SomeItem)
+at_least, longer = partial(_lower, AtLeast), partial(_lower, Longer)
+at_most, shorter = partial(_upper, AtMost), partial(_upper, Shorter)
 
 
 def holding(value: Formula, low: int, high: int | None = None) -> Formula:
@@ -614,34 +603,6 @@ def holding(value: Formula, low: int, high: int | None = None) -> Formula:
     if high is not None and high < low:
         return FALSE
     return leaf(Holding(value, low, high)) if low > 0 or high is not None else TRUE
-
-
-def _lower(make: Callable[[int], Formula], count: int) -> Formula:
-    return make(count) if count > 0 else TRUE
-
-
-def _upper(make: Callable[[int], Formula], count: int) -> Formula:
-    return make(count) if count >= 0 else FALSE
-
-
-def at_least(count: int) -> Formula:
-    """`AtLeast`, or TRUE."""
-    return _lower(lambda number: leaf(AtLeast(number)), count)
-
-
-def at_most(count: int) -> Formula:
-    """`AtMost`, or FALSE."""
-    return _upper(lambda number: leaf(AtMost(number)), count)
-
-
-def longer(count: int) -> Formula:
-    """`Longer`, or TRUE."""
-    return _lower(lambda number: leaf(Longer(number)), count)
-
-
-def shorter(count: int) -> Formula:
-    """`Shorter`, or FALSE."""
-    return _upper(lambda number: leaf(Shorter(number)), count)
 
 
 _LEVEL: Final = 6  # fuel for each level of a value

@@ -6,7 +6,8 @@ from functools import cached_property, partial
 from operator import itemgetter
 from typing import Generic, TypeAlias, TypeVar, final
 
-from guideway.json_schema.formula_derivative import Judge, Pairs, Progress
+from guideway.json_schema.discriminators import Outlines
+from guideway.json_schema.formula_derivative import Pairs, Progress
 from guideway.json_schema.formulas import (
     Formula,
     Found,
@@ -75,19 +76,19 @@ class Standing(Generic[Answer]):
         question: Hashable,
         extras: Extras,
         find: "Finding[Answer]",
-        stays: Callable[[Answer], bool],
+        settled: Callable[[], bool],
     ) -> Answer:
-        """The answer to a question after the keys `extras`; `stays` decides about caching.
+        """The answer to a question after the keys `extras`, cached if it is True or `settled`.
 
         `find` gets the used keys and a set to which it adds the keys it depends on. It is tried
         without used keys first, as most do not matter: a step took 3 s with hundreds of keys.
         """
         found = self.told(question, extras)
         if found is None and extras and self.told(question, _NONE) is None:
-            answer, looked = self._look(question, _NONE, find, stays)
+            answer, looked = self._look(question, _NONE, find, settled)
             if answer is None or answer is self._no or looked.isdisjoint(extras):
                 return answer
-        return self._look(question, extras, find, stays)[0] if found is None else found[0]
+        return self._look(question, extras, find, settled)[0] if found is None else found[0]
 
     def told(self, question: Hashable, extras: Extras) -> tuple[Answer] | None:
         for then, looked, answer in self._found.get(question, ()):
@@ -100,22 +101,17 @@ class Standing(Generic[Answer]):
         question: Hashable,
         extras: Extras,
         find: "Finding[Answer]",
-        stays: Callable[[Answer], bool],
+        settled: Callable[[], bool],
     ) -> tuple[Answer, set[str]]:
         looked = set[str]()
         answer = find(extras, looked)
-        if stays(answer):
+        if settled() or (isinstance(answer, bool) and answer):
             if len(self._found) > _MOST:
                 self._found.clear()
             answers = self._found.setdefault(question, [])
             if len(answers) < _EACH:
                 answers.append((extras, looked, answer))
         return answer, looked
-
-
-def stays(look: Look) -> Callable[[bool | None], bool]:
-    """Return the test which answers to cache: True, or any once the look is settled."""
-    return lambda answer: answer is True or look.settled
 
 
 def _joined(value: bytes, members: list[tuple[int, bytes]]) -> bytes:
@@ -140,7 +136,7 @@ class Dependent:
         value: Callable[[Formula], Expr],
         style: JsonStyle,
         keysets: Keysets,
-        judge: Judge,
+        judge: Outlines,
     ) -> None:
         listed = atoms(said)
         self._said, self.value, self.style = said, value, style
@@ -262,7 +258,7 @@ class Dependent:
         members = self._written(others, rest.extras, answers, set())
         if value is None or members is None:
             return None
-        return _joined(value, self._in_order(members))
+        return _joined(value, self._estimate(place, answers).words.in_order(members))
 
     def _least_members(self, rest: Rest, least: Least) -> list[tuple[int, bytes]] | None:
         """The shortest members that suffice, in order; None if none do."""
@@ -278,8 +274,8 @@ class Dependent:
             return least_members(estimate, word, known, said, extras, answers.afford)
 
         standing = answers.recall(self, partial(Standing[Chosen | None], None))
-        found = standing.ask((rest.place, said), rest.extras, find, lambda _: answers.settled())
-        return None if found is None else self._in_order(found)
+        found = standing.ask((rest.place, said), rest.extras, find, answers.settled)
+        return None if found is None else estimate.words.in_order(found)
 
     def _word(self, least: Least, looked: set[str]) -> Word:
         """The shortest member of a key; adds the keys of classes to `looked`."""
@@ -349,30 +345,13 @@ class Dependent:
         return Ways(
             self._words(free),
             said_by_cases(self.keys),
-            {self.names[key]: key for key in free},
             lives,
             another,
             self._completions[spellable].keep,
         )
 
     def _words(self, free: list[int]) -> Words:
-        """Access for the search where some names are free, the shortest keys first.
-
-        In another order each object of a `oneOf` of sixty took 1.3 s.
-        """
-
-        def shortest(key: int) -> int:
-            return len(str(self.keys[key].name or "")) + 5  # "":0 and a comma
-
-        return Words(
-            self.pairs,
-            self.holds,
-            lambda atom, key: asks(atom, self.keys[key]),
-            sorted([*free, *range(self.count, len(self.keys))], key=shortest),
-            lambda key: key < self.count,
-            shortest,
-            self._in_order,
-        )
+        return Words(self.keys, free, self.pairs, self.holds, ordered=self.style.ordered)
 
     def _estimate(self, place: int, least: Least) -> Estimate:
         """The estimate for a place, cached."""
@@ -381,11 +360,6 @@ class Dependent:
             return Estimate(self._words(self.places.free(place)))
 
         return Answers.of(least).recall((self, place), make)
-
-    def _in_order(self, members: Chosen) -> list[tuple[int, bytes]]:
-        """Members in the first possible order."""
-        ordered = self.style.ordered
-        return sorted(members) if ordered else sorted(members, key=itemgetter(1))
 
     # Lives
 
@@ -401,7 +375,7 @@ class Dependent:
                 known.suffice(said, free)
                 or self._find_end(said, self.coming(rest), look, extras, looked)
             ),
-            stays(look),
+            lambda: look.settled,
         )
 
     def names_of(self, rest: Rest, look: Look) -> list[int]:
@@ -412,8 +386,8 @@ class Dependent:
 
     def lives_behind_key(self, rest: Rest, key: int, look: Look) -> bool | None:
         if key < self.count and look.spellable == ALL_BYTES:
-            find = partial(self._completes, rest, key, look)
-            return self._ending.ask(self._question(rest, key), rest.extras, find, stays(look))
+            find, question = partial(self._completes, rest, key, look), self._question(rest, key)
+            return self._ending.ask(question, rest.extras, find, lambda: look.settled)
         for value, behind in self.steps(rest, key):
             found = self._lives(key, value, look) and self.lives(behind, look)
             if found is not False:

@@ -20,7 +20,7 @@ from guideway.json_schema.resources import (
     has_dynamic,
     joined,
 )
-from guideway.json_schema.satisfiability.parts import VALUED
+from guideway.json_schema.satisfiability.parts import VALUED, find_loop
 from guideway.json_schema.text import Json, extend, show, steps, write_plain
 from guideway.json_schema.tree import (
     TYPES,
@@ -196,26 +196,12 @@ def check_loops(document: Document) -> None:
 
     Such as {"$ref": "#"}, which has no meaning (JSON Schema 2020-12, §9.4.1).
     """
-    # Depth first with an explicit stack; a schema is opened, then closed.
-    closed, opened = set[Address](), dict[Address, None]()
-    for start in document.schemas:
-        stack = [start]
-        while stack:
-            address = stack[-1]
-            if address in closed or address in opened:
-                stack.pop()
-                if opened.pop(address, 0) is None:
-                    closed.add(address)
-                continue
-            opened[address] = None
-            following = document.schemas[address].in_place
-            for target in following:
-                if target in opened:
-                    raise SourceError(
-                        f"{target} refers to itself without going into a part of the instance",
-                        place=address.partition("#")[2],
-                    )
-            stack.extend(target for target in following if target not in closed)
+    found = find_loop(document.schemas, lambda address: document.schemas[address].in_place)
+    if found is not None:
+        raise SourceError(
+            f"{found[1]} refers to itself without going into a part of the instance",
+            place=found[0].partition("#")[2],
+        )
 
 
 NEVER: Address = "never"

@@ -31,8 +31,7 @@ from guideway.json_schema.satisfiability.parts import (
     Said,
     Targets,
     allows_nothing,
-    has_loop,
-    holds_reference,
+    find_loop,
     is_plain,
     is_plain_pattern,
     is_shallow,
@@ -41,7 +40,7 @@ from guideway.json_schema.satisfiability.parts import (
     reaching,
     schemas_at,
 )
-from guideway.json_schema.text import Json
+from guideway.json_schema.text import Json, write_plain
 from guideway.json_schema.tree import OF_SCALARS, TYPES, factor_of
 
 Lowers = Callable[[str], bool]
@@ -183,30 +182,6 @@ _DECIDED: Final[dict[str, Callable[[Holding, Any], bool]]] = {
 }
 
 
-_GROUPED: Final = frozenset(GROUPS)
-
-
-@final
-class Shape:
-    """Facts about a list of keywords.
-
-    Attributes:
-        said: its asserting keywords.
-        is_type: `type` is the only one.
-        group: the only one if it is in `GROUPS`, else "".
-        may_be_sure: not for `enum` and `const` together, or with keywords of arrays or objects.
-    """
-
-    __slots__ = ("group", "is_type", "may_be_sure", "said")
-
-    def __init__(self, said: Said) -> None:
-        self.said = frozenset(said)
-        self.is_type = said == {"type"}
-        self.group = next(iter(said), "") if len(said) == 1 and said <= _GROUPED else ""
-        valued = not said.isdisjoint(VALUED)
-        self.may_be_sure = not (valued and (said >= VALUED or not said <= OF_SCALARS))
-
-
 MOST_BRANCHES: Final = 24  # as in `cases`; GeoJSON has 9: 5 ms, 15 ms with a limit of 8
 # Costs in states of automata: 25 to 35 µs for a part of `oneOf`, a late or a decided part, and
 # 80 µs to read a decided one.
@@ -262,6 +237,7 @@ def find_lazy_parts(
 _MOST_PATTERNS: Final = 8  # they make 256 kinds of keys at most
 _MOST_CONTAINED: Final = 8  # minContains and maxContains
 _DEEPEST: Final = 8  # schemas for the same instance
+_TYPE: Final = {"type"}
 _NOT_EMPTY: Final = frozenset(("enum", "const", "oneOf", "not", "if"))
 """Keywords that an empty object or array may not satisfy."""
 _POSTPONED: Final = (
@@ -284,6 +260,11 @@ def _may_wait(raw: Raw, said: Said, meets: bool) -> bool:
         return False
     alone = said.isdisjoint(PLACED | {"$ref"})
     return len(_key_patterns(raw)) <= _MOST_PATTERNS if alone else meets
+
+
+def _may_be_sure(said: Said) -> bool:
+    """Return False for `enum` and `const` together, or with keywords of arrays or objects."""
+    return said.isdisjoint(VALUED) or (said <= OF_SCALARS and not said >= VALUED)
 
 
 def _have_multiple(factors: list[Any]) -> bool:
@@ -328,7 +309,6 @@ class _Check:
         self.late: dict[int, Raw] = {}
         self.typed: dict[int, str] = {}
         self._nothing: list[int] = []
-        self._shapes: dict[tuple[str, ...], Shape] = {}  # by the keywords of a part
 
     def passes(self) -> bool:
         """Classify all parts; return False if that is impossible."""
@@ -345,7 +325,7 @@ class _Check:
                         self.below.append((id(raw), todo[begun:]))
             elif raw.__class__ is not bool:
                 return False
-        if self._leads_elsewhere() or has_loop(self._in_place):
+        if self._leads_elsewhere() or find_loop(self._in_place, self._placed) is not None:
             return False
         self._postpone()
         self._pay(_DECIDED_COST * len(self.decided))
@@ -356,30 +336,31 @@ class _Check:
 
     def _leads_elsewhere(self) -> bool:
         """Return True if a reference may be inside a nested resource."""
-        return bool(self.targets) and any(map(holds_reference, self._resources))
+        texts = map(write_plain, self._resources if self.targets else ())
+        return any(text is None or '"$ref"' in text for text in texts)
+
+    def _placed(self, part: int) -> list[int]:
+        return [*map(id, self._in_place.get(part, ()))]
 
     def _node(self, raw: Raw) -> bool:
         """Classify one schema; return False if the pass has to give up."""
         if ("$schema" in raw or self._id in raw) and self._may_mean_else(raw):
             return False
-        shape = self._shapes.get(keys := tuple(raw))
-        if shape is None:
-            shape = self._shapes[keys] = Shape(raw.keys() & self._asserted)
-        said = shape.said
-        if not said or (shape.is_type and self._holding.is_type(raw["type"])):
+        said = raw.keys() & self._asserted
+        if not said or (said == _TYPE and self._holding.is_type(raw["type"])):
             self.typed[id(raw)] = raw["type"] if said else ""
             self.instances.sure.add(id(raw))
             return True
         if "$ref" in said and (self._draft <= 7 or len(said) == 1):
             return self._reference(raw)
-        if shape.group and self._group(raw, shape.group):
+        if len(said) == 1 and not said.isdisjoint(GROUPS) and self._group(raw, *said):
             return True
         if not said.isdisjoint(DEPENDENT):
             self._pay(most_dependent(raw, said) ** 2 >> _TOGETHER)
         if allows_nothing(raw, said):
             self._nothing.append(id(raw))
             return True
-        lazy = shape.may_be_sure and self._holding.may_hold(raw, said) and self._judge(raw, said)
+        lazy = _may_be_sure(said) and self._holding.may_hold(raw, said) and self._judge(raw, said)
         return lazy or self._to_decide(raw, said)
 
     def _may_mean_else(self, raw: Raw) -> bool:

@@ -1,12 +1,12 @@
 """The parts of a JSON Schema: references, what lies below what, and which have an instance."""
 
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache, reduce
-from typing import Any, Final, TypeAlias, cast, final
+from typing import Any, Final, TypeAlias, TypeVar, cast, final
 from urllib.parse import unquote
 
 from guideway.errors import GuidewayError
@@ -75,20 +75,6 @@ class Targets(dict[str, Any]):
 def is_plain(name: str) -> bool:
     """Return True for a JSON pointer into the same document."""
     return name == "#" or name.startswith("#/")
-
-
-def holds_reference(raw: Raw) -> bool:
-    """Return True if a schema or one inside it has a `$ref`."""
-    todo: list[Any] = [raw]
-    while todo:
-        value = todo.pop()
-        if value.__class__ is dict:
-            if "$ref" in value:
-                return True
-            todo += value.values()
-        elif value.__class__ is list:
-            todo += value
-    return False
 
 
 _LISTS: Final = frozenset(("allOf", "anyOf", "oneOf", "items", "prefixItems"))
@@ -297,33 +283,34 @@ def _mapped(value: Any) -> list[Any]:
     return list(value.values()) if value.__class__ is dict else [None]
 
 
+_Node = TypeVar("_Node", bound=Hashable)
 Waiting: TypeAlias = tuple[int, list[Any], bool]
 """A part, the parts whose instances it needs, and True if it needs all, not any, of them."""
 
 
-def has_loop(in_place: dict[int, list[Any]]) -> bool:
-    """Return True if a schema refers to itself in place; `in_place`: parts for the same instance.
+def find_loop(
+    starts: Iterable[_Node], following: Callable[[_Node], Iterable[_Node]]
+) -> tuple[_Node, _Node] | None:
+    """A node, and one that follows it and leads to it; None if there is no loop.
 
-    >>> a, b = {}, {}
-    >>> has_loop({id(a): [b]}), has_loop({id(a): [b], id(b): [a]})
-    (False, True)
+    >>> find_loop([1, 2], {1: [2], 2: []}.get), find_loop([1], {1: [2], 2: [1]}.get)
+    (None, (2, 1))
     """
-    closed, opened = set[int](), set[int]()
-    for start in in_place:
+    closed, opened = set[_Node](), set[_Node]()
+    for start in starts:
         stack = [start]
-        while stack:
-            key = stack[-1]
-            if key in opened or key in closed:
-                stack.pop()
-                opened.discard(key)
-                closed.add(key)
+        while stack:  # depth first: a node is opened, then closed
+            node = stack[-1]
+            if node in opened or node in closed:
+                opened.discard(stack.pop())
+                closed.add(node)
                 continue
-            opened.add(key)
-            below = [id(part) for part in in_place[key] if id(part) in in_place]
-            if not opened.isdisjoint(below):
-                return True
-            stack.extend(part for part in below if part not in closed)
-    return False
+            opened.add(node)
+            for target in following(node):
+                if target in opened:
+                    return node, target
+                stack.append(target)
+    return None
 
 
 def reaching(goals: Collection[int], edges: list[tuple[int, list[Any]]]) -> set[int]:
