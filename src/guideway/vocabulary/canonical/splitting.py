@@ -189,19 +189,22 @@ def _splitting(pattern: str) -> Any:
 
 Step: TypeAlias = (
     tuple[Literal["read", "not"], int]  # a character of this atom; none of it may come
-    | tuple[Literal["fork"], int, int]  # the first place is tried first
+    | tuple[Literal["fork"], int, int]  # distances to the next steps, the first is tried first
     | tuple[Literal["match"]]
 )
 
 DEEPEST: Final = 50  # groups in groups
 MOST_STEPS: Final = 2000
 SPLIT: Final = "pattern of a pre-tokenizer"  # the feature that an error names
-_QUANTIFIER: Final = re.compile(r"[*+?]|\{(\d+)(,?)(\d*)\}")
-_CLASS: Final = re.compile(r"\[\^?\]?(?:\\[pP]\{[^}]*\}|\\.|\[:\^?\w+:\]|[^\]\\\[])*\]", re.DOTALL)
+_QUANTIFIER: Final = re.compile(r"([*+?]|\{(\d+)(,?)(\d*)\})(\??)")
+_SIGNS: Final = {"*": (0, -1), "+": (1, -1), "?": (0, 1)}  # least and greatest count, −1 for any
 _ATOM: Final = re.compile(
-    r"\\[pP]\{\^?\w+\}|\\x\{[0-9A-Fa-f]+\}|\\x[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\\[sSdDwWrntfv]"
-    r"|\\[^\w\s]|[^\\^$.|?*+()\[\]{}]"
+    r"\[\^?\]?(?:\\[pP]\{[^}]*\}|\\.|\[:\^?\w+:\]|[^\]\\\[])*\]"
+    r"|\\[pP]\{\^?\w+\}|\\x\{[0-9A-Fa-f]+\}|\\x[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\\[sSdDwWrntfv]"
+    r"|\\[^\w\s]|[^\\^$.|?*+()\[\]{}]",
+    re.DOTALL,
 )
+_GROUP: Final = re.compile(r"\((?!\?)|\(\?i?:")
 
 
 @final
@@ -220,14 +223,13 @@ def read_pattern(pattern: str) -> Program:
     r"""The program of a pattern.
 
     >>> read_pattern(r"\p{L}+").steps
-    (('read', 0), ('fork', 0, 2), ('match',))
+    (('read', 0), ('fork', -1, 1), ('match',))
     """
     reader = _Reader(pattern)
-    reader.alternatives(0)
+    steps = reader.alternatives(0)
     if reader.at < len(pattern):
         raise reader.refusal()
-    reader.steps.append(("match",))
-    return Program(tuple(reader.steps), tuple(reader.atoms))
+    return Program((*steps, ("match",)), tuple(reader.atoms))
 
 
 @final
@@ -236,98 +238,71 @@ class _Reader:
     pattern: str
     at: int = 0
     fold: bool = False
-    steps: list[Step] = field(default_factory=list[Step])
     atoms: dict[str, int] = field(default_factory=dict[str, int])
 
-    def alternatives(self, depth: int) -> None:
-        """`a|b|c`, to the end or a bracket that closes."""
-        if depth > DEEPEST or len(self.steps) > MOST_STEPS:
+    def alternatives(self, depth: int) -> list[Step]:
+        """The steps of `a|b|c`, to the end or a bracket that closes."""
+        ways = [self._sequence(depth)]
+        while self._takes("|"):
+            ways.append(self._sequence(depth))
+        if depth > DEEPEST or sum(map(len, ways)) > MOST_STEPS:
             raise self.refusal()
-        ways: list[list[Step]] = []
-        outer, base = self.steps, len(self.steps)
-        while True:
-            self.steps = []
-            self._sequence(depth)
-            ways.append(self.steps)
-            if not self._takes("|"):
-                break
-        self.steps = outer + _either(ways, base)
+        steps = ways.pop()
+        for way in reversed(ways):
+            leave = len(steps) + 1
+            steps = [("fork", 1, len(way) + 2), *way, ("fork", leave, leave), *steps]
+        return steps
 
-    def _sequence(self, depth: int) -> None:
+    def _sequence(self, depth: int) -> list[Step]:
+        steps: list[Step] = []
         while self.at < len(self.pattern) and self.pattern[self.at] not in "|)":
-            before, self.steps = self.steps, []
-            self._item(depth)
-            item, self.steps = self.steps, before
-            self._counted(item)
+            steps += self._counted(self._item(depth))
+        return steps
 
-    def _item(self, depth: int) -> None:
-        """One item, its steps numbered from 0."""
-        for opening, fold in (("(?i:", True), ("(?:", self.fold)):
-            if self._takes(opening):
-                folded, self.fold = self.fold, fold
-                self._group(depth)
-                self.fold = folded
-                return
+    def _item(self, depth: int) -> list[Step]:
         if self._takes("(?!"):
-            self.steps.append(("not", self._atom()))
-            if not self._takes(")"):
-                raise self.refusal()
-        elif self.pattern.startswith("(", self.at) and not self.pattern.startswith("(?", self.at):
-            self.at += 1
-            self._group(depth)
+            steps: list[Step] = [("not", self._atom())]
+        elif (found := _GROUP.match(self.pattern, self.at)) and depth <= DEEPEST:
+            self.at, outer = found.end(), self.fold
+            self.fold = outer or found[0] == "(?i:"
+            steps = self.alternatives(depth + 1)
+            self.fold = outer
         else:
-            self.steps.append(("read", self._atom()))
-
-    def _group(self, depth: int) -> None:
-        self.alternatives(depth + 1)
+            return [("read", self._atom())]
         if not self._takes(")"):
             raise self.refusal()
+        return steps
 
     def _atom(self) -> int:
-        for form in (_CLASS, _ATOM):
-            found = form.match(self.pattern, self.at)
-            if found is not None:
-                break
-        else:
+        found = _ATOM.match(self.pattern, self.at)
+        if found is None:
             raise self.refusal()
         self.at = found.end()
         text = f"(?i:{found[0]})" if self.fold else found[0]
         return self.atoms.setdefault(text, len(self.atoms))
 
-    def _counted(self, item: list[Step]) -> None:
-        """Repeat an item by the count after it."""
+    def _counted(self, item: list[Step]) -> list[Step]:
+        """An item as often as the count after it says."""
         found = _QUANTIFIER.match(self.pattern, self.at)
-        low, high = 1, 1
-        greedy = True
-        if found is not None:
-            if all(step[0] == "not" for step in item):
-                raise self.refusal()
-            low, high = _bounds(found)
-            self.at = found.end()
-            greedy = not self._takes("?")
-            if self.pattern.startswith("+", self.at):
-                raise self.refusal()
+        if found is None:
+            return item
+        self.at = found.end()
+        sign, least, comma, most, lazy = found.groups()
+        low, high = _SIGNS.get(sign) or (int(least), int(most or -1 if comma else least))
         many = low + (1 if high < 0 else high - low)
-        if high == 0 or len(self.steps) + many * (len(item) + 1) > MOST_STEPS:
+        silent = all(step[0] == "not" for step in item)
+        if silent or high == 0 or self._takes("+") or many * (len(item) + 1) > MOST_STEPS:
             raise self.refusal()
-        for _ in range(low):
-            self._append(item)
+        steps = item * low
         if high < 0 and low:  # back to the last round
-            start = len(self.steps) - len(item)
-            self.steps.append(_fork(start, len(self.steps) + 1, greedy=greedy))
+            steps.append(_fork(-len(item), 1, lazy))
         elif high < 0:
-            start = len(self.steps)
-            self.steps.append(_fork(start + 1, start + len(item) + 2, greedy=greedy))
-            self._append(item)
-            self.steps.append(("fork", start, start))
+            around = len(item) + 1
+            steps = [_fork(1, around + 1, lazy), *item, ("fork", -around, -around)]
         else:
-            end = len(self.steps) + (high - low) * (len(item) + 1)
-            for _ in range(high - low):
-                self.steps.append(_fork(len(self.steps) + 1, end, greedy=greedy))
-                self._append(item)
-
-    def _append(self, item: list[Step]) -> None:
-        self.steps += _moved(item, len(self.steps))
+            for left in range(high - low, 0, -1):
+                steps += [_fork(1, left * (len(item) + 1), lazy), *item]
+        return steps
 
     def _takes(self, text: str) -> bool:
         found = self.pattern.startswith(text, self.at)
@@ -344,6 +319,10 @@ class _Reader:
         )
 
 
+def _fork(going: int, leaving: int, lazy: str) -> Step:
+    return ("fork", leaving, going) if lazy else ("fork", going, leaving)
+
+
 def not_canonical(
     why: str, feature: str = "canonical tokens of this tokenizer", place: str = ""
 ) -> UnsupportedError:
@@ -353,34 +332,6 @@ def not_canonical(
         feature=feature,
         place=place,
     )
-
-
-def _either(ways: list[list[Step]], base: int) -> list[Step]:
-    """Alternatives from step `base` on, each but the last after a fork."""
-    end = base + sum(map(len, ways)) + 2 * (len(ways) - 1)
-    steps: list[Step] = []
-    for way in ways[:-1]:
-        here = base + len(steps)
-        steps.append(("fork", here + 1, here + len(way) + 2))
-        steps += _moved(way, here + 1)
-        steps.append(("fork", end, end))
-    return steps + _moved(ways[-1], base + len(steps))
-
-
-def _moved(steps: list[Step], by: int) -> list[Step]:
-    return [("fork", s[1] + by, s[2] + by) if s[0] == "fork" else s for s in steps]
-
-
-def _fork(going: int, leaving: int, *, greedy: bool) -> Step:
-    return ("fork", going, leaving) if greedy else ("fork", leaving, going)
-
-
-def _bounds(found: re.Match[str]) -> tuple[int, int]:
-    """Least and greatest count, −1 for any number."""
-    if found[1] is None:
-        return {"*": (0, -1), "+": (1, -1), "?": (0, 1)}[found[0]]
-    low = int(found[1])
-    return low, (int(found[3]) if found[3] else -1) if found[2] else low
 
 
 Item: TypeAlias = tuple[int, int]  # a step, and atoms that the next character is not in
@@ -511,7 +462,7 @@ class Splitter:
                 seen.add((at, none_of))
                 step = self._steps[at]
                 if step[0] == "fork":
-                    stack += [(step[2], none_of), (step[1], none_of)]
+                    stack += [(at + step[2], none_of), (at + step[1], none_of)]
                 elif step[0] == "not":
                     stack.append((at + 1, none_of | 1 << step[1]))
                 else:
