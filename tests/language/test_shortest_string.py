@@ -163,9 +163,8 @@ def test_words_are_what_their_bytes_are(first, second, times):
     assert first.then(second).text == first.text + second.text
     assert first.repeated(times).text == first.text * times
     shorter = (first.length, first.text) < (second.length, second.text)
-    assert first.less(second) == shorter
-    assert first.less(None)
-    assert not first.less(first)
+    assert (first < second) == shorter
+    assert not first < first
     assert NOTHING.then(first) is first
 
 

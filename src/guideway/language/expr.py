@@ -1,7 +1,8 @@
 """Constructors of expressions: they simplify to a normal form, and intern the result."""
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
-from functools import reduce
+from functools import cache, reduce
+from operator import itemgetter
 from typing import Any, Final, TypeAlias, final
 
 from guideway.errors import GuidewayError
@@ -29,7 +30,6 @@ from guideway.language.nodes import (
     begins_with_capture,
     contains,
     counted,
-    ending_apart,
     intern,
     known,
     looking_apart,
@@ -207,9 +207,9 @@ def _looking(head: Ahead, tail: Expr) -> Expr:
     """One Ahead for each level, lower levels first; it moves into options that end it."""
     follower, rest = (tail.head, tail.tail) if isinstance(tail, Concat) else (tail, EPSILON)
     if isinstance(follower, Alt) and follower.looks and (follower.yields or meets_stop(follower)):
-        ending, others = ending_apart(follower.options)
-        made = (concat(head, option, rest) for option in ending)
-        return alt(*made, concat(head, alt(*others), rest))
+        ending = [one for one in follower.options if one.yields or meets_stop(one)]
+        others = alt(*(one for one in follower.options if one not in ending))
+        return alt(*(concat(head, one, rest) for one in ending), concat(head, others, rest))
     if isinstance(follower, Ahead) and follower.level == head.level:
         return _cons(ahead(both(head.item, follower.item), head.level), rest)
     if isinstance(follower, Ahead) and follower.level < head.level:
@@ -475,15 +475,7 @@ def branching(entries: Iterable[tuple[Word, Expr]], letter: Callable[[Any], Expr
 
     `letter` lowers one character of a str, one byte as an int, or one number.
     """
-    ordered = sorted(entries, key=_word)
-    spelled: dict[Any, Expr] = {}
-
-    def spell(one: Any) -> Expr:
-        found = spelled.get(one)
-        if found is None:
-            found = spelled[one] = letter(one)
-        return found
-
+    ordered, spell = sorted(entries, key=itemgetter(0)), cache(letter)
     opened: list[_Open] = [_Open()]
     last: Word = ()
     for index, (word, rest) in enumerate(ordered):
@@ -526,10 +518,6 @@ def _tail(word: Word, rest: Expr, letter: Callable[[Any], Expr]) -> Expr:
     for one in reversed(word):
         rest = concat(letter(one), rest)
     return rest
-
-
-def _word(entry: tuple[Word, Expr]) -> Any:
-    return entry[0]
 
 
 def _common(left: Word, right: Word) -> int:

@@ -4,6 +4,7 @@ import threading
 import weakref
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import field
+from operator import itemgetter
 from typing import Any, ClassVar, Final, Generic, Protocol, TypeAlias, TypeVar, final
 
 from guideway.errors import GuidewayError
@@ -441,7 +442,7 @@ def multiplied(inner: Range, outer: Range) -> Range | None:
 def united(ranges: Iterable[Range]) -> list[Range]:
     """The fewest ranges with the same numbers."""
     found: list[Range] = []
-    for low, high in sorted(ranges, key=_begin):
+    for low, high in sorted(ranges, key=itemgetter(0)):
         last, end = found[-1] if found else (0, -1)
         if not found or (end is not None and end + 1 < low):
             found.append((low, high))
@@ -454,10 +455,6 @@ def contains(outer: Range, inner: Range) -> bool:
     """Return True if all numbers of `inner` are in `outer`."""
     (low, high), (least, most) = outer, inner
     return low <= least and (high is None or (most is not None and most <= high))
-
-
-def _begin(counts: Range) -> int:
-    return counts[0]
 
 
 def looking_apart(
@@ -474,15 +471,6 @@ def looking_apart(
         else:
             (passed if option.yields else others).append(option)
     return looking, passed, others
-
-
-def ending_apart(options: Iterable[Expr]) -> tuple[list[Expr], list[Expr]]:
-    """Options that can be passed, or reach a Stop; and the others."""
-    ending: list[Expr] = []
-    others: list[Expr] = []
-    for option in options:
-        (ending if option.yields or meets_stop(option) else others).append(option)
-    return ending, others
 
 
 def meets_stop(root: Expr) -> bool:
@@ -569,20 +557,22 @@ def rebuilt(
     root: Expr,
     parts: Callable[[Expr], Sequence[Expr]],
     make: Callable[[Expr, Mapping[Expr, Made]], Made],
+    made: dict[Expr, Made] | None = None,
 ) -> Made:
-    """Apply `make` bottom-up: to each node, with the results for its parts.
+    """Apply `make` bottom-up: to each node, with the results for its parts; `made` keeps them.
 
     >>> from guideway.language.expr import literal
     >>> rebuilt(literal("a"), lambda node: (), lambda node, made: literal("b")) is literal("b")
     True
     """
-    made: dict[Expr, Made] = {}
+    made = {} if made is None else made
     stack = [root]
     while stack:
         node = stack[-1]
-        missing = [part for part in parts(node) if part not in made]
-        if missing:
-            stack += missing
-            continue
-        made[stack.pop()] = make(node, made)
+        missing = [] if node in made else [part for part in parts(node) if part not in made]
+        stack += missing
+        if not missing:
+            stack.pop()
+            if node not in made:
+                made[node] = make(node, made)
     return made[root]

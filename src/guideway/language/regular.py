@@ -104,7 +104,7 @@ def arcs(root: Expr) -> Lines:
     """
     if len(_known[0]) > _REMEMBERED:
         _known[0] = {}  # other threads keep the old one
-    return _disjoint(_lines(root, _known[0]))
+    return _disjoint(rebuilt(root, firsts, partial(line, disjoint=_disjoint), _known[0]))
 
 
 def _disjoint(lines: Lines) -> Lines:
@@ -114,20 +114,6 @@ def _disjoint(lines: Lines) -> Lines:
         if after is not EMPTY:
             found[after] = found.get(after, 0) | members
     return [(members, after) for after, members in found.items()]
-
-
-def _lines(root: Expr, known: dict[Expr, Lines]) -> Lines:
-    stack = [root]
-    while stack:  # user input decides the nesting
-        node = stack[-1]
-        missing = [] if node in known else [part for part in firsts(node) if part not in known]
-        if missing:
-            stack += missing
-            continue
-        stack.pop()
-        if node not in known:
-            known[node] = line(node, known, _disjoint)
-    return known[root]
 
 
 def line(  # noqa: PLR0911  an arm for each node

@@ -4,6 +4,7 @@ A `Word` is a text in linked pieces, so that a long repetition has a length and 
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from heapq import heappop, heappush
@@ -82,11 +83,11 @@ class Word:
             word = word.rest
         return b"".join(pieces)
 
-    def less(self, than: "Word | None") -> bool:
+    def __lt__(self, other: "Word") -> bool:
         """Return True if this word is shorter, or of equal length and before in byte order."""
-        if than is None or self.length != than.length:
-            return than is None or self.length < than.length
-        return self is not than and self.text < than.text
+        if self.length != other.length:
+            return self.length < other.length
+        return self is not other and self.text < other.text
 
 
 NOTHING = Word.of(b"")
@@ -438,19 +439,16 @@ class Least:
             missing.clear()
             asked, most = 0, limits.get(node, _AT_ONCE)
             opened.add(node)
-            word = None if node in found else self._tried(node, look, written)
+            word = None
+            if node not in found:
+                with suppress(_Unknown):
+                    word = self._word(node, look, written)
             if missing:
                 limits[node] = 2 * most if len(missing) > most else most
                 stack.extend(missing)
             else:
                 found.setdefault(stack.pop(), word)
                 self._fuel(1)
-
-    def _tried(self, node: Expr, look: _Asked, written: Answers) -> Found:
-        try:
-            return self._word(node, look, written)
-        except _Unknown:
-            return None
 
     def _is_settled(self, missing: dict[Expr, None], guesses: dict[Rule, Found]) -> bool:
         return not (missing or guesses or self._short) and self._left_out is None
@@ -475,7 +473,8 @@ class Least:
             case Concat(head, tail):
                 return _joined(self._writable(look(head)), look(tail))
             case Alt(options) if not _is_automaton(node):
-                return _least([look(option) for option in options])
+                words = [look(option) for option in options]
+                return min((word for word in words if word is not None), default=None)
             case Repeat(item, low):
                 once = self._writable(look(item))
                 return NOTHING if low == 0 else None if once is None else once.repeated(low)
@@ -598,12 +597,4 @@ def _from_bytes(word: bytes | None) -> Found:
 
 
 def _less(word: Found, than: Found) -> bool:
-    return word is not None and word.less(than)
-
-
-def _least(words: list[Found]) -> Found:
-    best: Found = None
-    for word in words:
-        if _less(word, best):
-            best = word
-    return best
+    return word is not None and (than is None or word < than)

@@ -1,6 +1,5 @@
 """Sets of code points, and their characters as UTF-8 bytes."""
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from functools import cache, lru_cache
 from typing import TypeAlias
@@ -78,8 +77,8 @@ def character(ranges: CodePoints) -> Expr:
     scalars = intersection(ranges, SCALARS)
     return alt(
         *(
-            _spell(_clip(scalars, low, high), *length)
-            for length, (low, high) in zip(_LENGTHS, _LENGTH_RANGES, strict=True)
+            _spell(intersection(scalars, (span,)), *length)
+            for length, span in zip(_LENGTHS, _LENGTH_RANGES, strict=True)
         )
     )
 
@@ -93,10 +92,7 @@ def _spell(ranges: Iterable[tuple[int, int]], first: int, base: int, following: 
     cut = dict[int, list[tuple[int, int]]]()  # partial blocks
     whole = 0
     for low, high in ranges:
-        begin, end = (
-            (low - base) >> shift,
-            (high + 1 - base) >> shift,
-        )  # the first whole block, if any
+        begin, end = (low - base) >> shift, (high + 1 - base) >> shift  # whole blocks, if any
         start, stop = base + (begin << shift), base + (end << shift)
         if low > start:
             cut.setdefault(begin, []).append((low, min(high, start + (1 << shift) - 1)))
@@ -114,24 +110,6 @@ def _spell(ranges: Iterable[tuple[int, int]], first: int, base: int, following: 
 @lru_cache(maxsize=4)
 def _continuation_bytes(following: int) -> Expr:
     return concat(*[byte_set(range(0x80, 0xC0))] * following)
-
-
-def _clip(ranges: CodePoints, low: int, high: int) -> CodePoints:
-    start = bisect_left(ranges, low, key=_end)
-    stop = bisect_right(ranges, high, lo=start, key=_begin)
-    inside = list(ranges[start:stop])
-    if inside:
-        inside[0] = (max(low, inside[0][0]), inside[0][1])
-        inside[-1] = (inside[-1][0], min(high, inside[-1][1]))
-    return tuple(inside)
-
-
-def _begin(part: tuple[int, int]) -> int:
-    return part[0]
-
-
-def _end(part: tuple[int, int]) -> int:
-    return part[1]
 
 
 TEXT_CHAR: Expr = character(SCALARS)
