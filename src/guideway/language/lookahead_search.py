@@ -8,8 +8,6 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from functools import reduce
-from heapq import heappop, heappush
-from itertools import count
 from operator import itemgetter
 from typing import Final, TypeAlias, cast, final
 
@@ -361,7 +359,6 @@ MOST_PLACES: Final = 100_000  # and after it
 FARTHEST: Final = 20_000  # bytes of a text that is searched for: the search has as many states
 
 Lines: TypeAlias = Callable[[Expr], tuple[list[tuple[int, Expr]], Iterable[Ways]]]
-_Entry: TypeAlias = tuple[int, int, int, Expr, Ways | None]
 
 
 @final
@@ -440,42 +437,31 @@ class LookaheadSearch:
         """Return True if a search of at most `most` states finds a text."""
         if not root.looks or root in self._known:
             return False
-        came: dict[Expr, Expr | None] = {root: None}
-        serial = count()
-        queue: list[_Entry] = [(0, 0, next(serial), root, None)]
         looked = 0
-        while queue and looked < most:
-            score, read, _, node, ways = heappop(queue)
-            looked += 1
-            self._careful = len(came) > READING // 2
-            targets, others = self._on(node, ways)
-            for target in (option for _, to in targets for option in options_of(to)):
-                bound = None if target in came else self._bound(target)
-                if bound is None:
-                    continue
-                came[target] = node
-                if self._lives(target):
-                    after: Expr | None = target
-                    while after is not None:  # the states before it live, too
-                        self._living.add(after)
-                        after = came[after]
-                    return True
-                far = GREED * bound + read + 1
-                heappush(queue, (far, read + 1, next(serial), target, None))
-            for each in others:
-                heappush(queue, (score, read, next(serial), node, each))
-            self._fuel(1)
-        if not queue:
-            self._known.update(dict.fromkeys(came))
-        return False
 
-    def _on(self, node: Expr, ways: Ways | None) -> tuple[Ways, Iterable[Ways]]:
-        """Successors of a node by byte, then the lazily enumerated ones."""
-        if ways is None:
-            lines, others = self._leading(node)
-            return iter(lines), others
-        way = next(ways, None)
-        return (iter(()), ()) if way is None else (iter((way,)), (ways,))
+        def goes_on(states: int, _: int) -> bool:
+            nonlocal looked
+            looked += 1
+            self._careful = states > READING // 2
+            self._fuel(1)
+            return looked < most
+
+        def bound(node: Expr) -> int | None:
+            least = self._bound(node)
+            return None if least is None else GREED * least
+
+        def ending(node: Expr) -> Word | None:
+            return NOTHING if node in self._living else self._ending(node)
+
+        def leading(node: Expr) -> tuple[Ways, Iterable[Ways]]:
+            lines, ways = self._leading(node)
+            return _apart(lines), map(_apart, ways)
+
+        words, empty = nearest(root, ending, leading, bound, goes_on)
+        self._living.update(words)  # the states on the way live, too
+        if not words and looked < most:
+            self._known.update(dict.fromkeys(empty))
+        return bool(words)
 
     def word(self, root: Expr, reading: int = READING) -> Word | None:
         """The shortest text of `root`, or None; `reading` limits states that remember captures."""
@@ -566,6 +552,11 @@ class LookaheadSearch:
                 return None
             bound = max(bound, word.length)
         return bound
+
+
+def _apart(ways: Iterable[tuple[int, Expr]]) -> Ways:
+    """Each alternative of the successors by itself."""
+    return ((byte, option) for byte, to in ways for option in options_of(to))
 
 
 @final
