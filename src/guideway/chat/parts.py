@@ -46,6 +46,18 @@ def check_levels(source: Source) -> None:
         held = tuple({id(part): part for each in held for part in parts_of(each)}.values())
 
 
+def operands_of(source: Source, kind: type[Both | Either]) -> list[Source]:
+    """The operands of nested combinations of one kind; of any other source, itself.
+
+    >>> from guideway.sources.sources import Literal
+    >>> len(operands_of(Literal("a") | "b" | "c", Either))
+    3
+    """
+    if not isinstance(source, kind):
+        return [source]
+    return [each for part in source.parts for each in operands_of(part, kind)]
+
+
 def parts_of(source: Source) -> tuple[Source, ...]:
     """Direct parts of a source.
 

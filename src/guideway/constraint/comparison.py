@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import combinations, takewhile
 from typing import Final, Literal, TypeAlias, final
 
-from guideway.chat.parts import parts_of, written
+from guideway.chat.parts import operands_of, parts_of, written
 from guideway.constraint.lowering import lower_source
 from guideway.constraint.special_tokens import Segmentation
 from guideway.context_free.lark.extensions import Part
@@ -178,7 +178,7 @@ def undecided(source: Source, error: LimitError) -> LimitError:
     """Add the names of two intersected parts, if there are any, to an error about a search."""
     todo = [source]
     for each in todo:  # grows while it is read
-        parts = _meeting(each)
+        parts = operands_of(each, Both)
         if len(parts) > 1:
             one, other = parts[0], parts[-1]
             if isinstance(one, Inverse):
@@ -220,7 +220,7 @@ class _Conflict:
             if isinstance(source, JsonSchema | PythonType):
                 schema = type_source(source) if isinstance(source, PythonType) else source
                 return _within(around, explain_conflict(schema, self._dead))
-            meeting = _meeting(source)
+            meeting = operands_of(source, Both) if isinstance(source, Both) else ()
             parts = meeting or (() if isinstance(source, Inverse) else parts_of(source))
             empty = next((part for part in parts if self._empty(part)), None)
             if empty is None:
@@ -290,18 +290,3 @@ def _within(around: Sequence[Part], error: UnsatisfiableError) -> UnsatisfiableE
     for part in reversed(around):
         error = error.at(part.place, f"{part.written}: {error}")
     return error
-
-
-def _meeting(source: Source) -> tuple[Source, ...]:
-    """Parts of nested intersections; () for other sources."""
-    if not isinstance(source, Both):
-        return ()
-    found: list[Source] = []
-    todo = [*reversed(source.parts)]
-    while todo:
-        part = todo.pop()
-        if isinstance(part, Both):
-            todo += reversed(part.parts)
-        else:
-            found.append(part)
-    return tuple(found)

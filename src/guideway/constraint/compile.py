@@ -81,22 +81,6 @@ _DEAR: Final = 5  # weight of slow searches: 400,000 parts took 2.8 to 4.7 s
 
 
 @final
-class Key:
-    """Cache key of a constraint, hashed once: hashing takes half of a look-up."""
-
-    __slots__ = ("_hash", "parts")
-
-    def __init__(self, parts: Parts) -> None:
-        self.parts, self._hash = parts, hash(parts)
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Key) and self.parts == other.parts
-
-
-@final
 class Remembered:
     """A bounded LRU dictionary, thread safe; `hits` and `misses` count look-ups.
 
@@ -108,9 +92,7 @@ class Remembered:
     def __init__(self, most: int, most_bytes: int) -> None:
         self.most, self.most_bytes = most, most_bytes
         self.hits = self.misses = 0
-        self._sizes: dict[Key, int] = {}  # when last measured
-        # Not an OrderedDict, which hashes each key again when it grows.
-        self._kept: dict[Key, CompiledConstraint] = {}
+        self._kept: dict[Parts, CompiledConstraint] = {}
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
@@ -120,54 +102,41 @@ class Remembered:
         with self._lock:
             return sum(value.size() for value in self._kept.values())
 
-    def get(self, key: Key) -> CompiledConstraint | None:
+    def get(self, key: Parts) -> CompiledConstraint | None:
         with self._lock:
-            found = self._kept.get(key)
+            found = self._kept.pop(key, None)
             if found is None:
                 self.misses += 1
                 return None
             self.hits += 1
-            self._kept[key] = self._kept.pop(key)
-            if found.spent:
-                self._drop_spent(key)
-            if self.hits % self.most == 0:
-                self._sizes = {kept: value.size() for kept, value in self._kept.items()}
-                self._shrink()
+            self._kept[key] = found
+            if found.spent or self.hits % self.most == 0:
+                self._shrink(found)
             return found
 
-    def put(self, key: Key, value: CompiledConstraint) -> None:
+    def put(self, key: Parts, value: CompiledConstraint) -> None:
         with self._lock:
-            used = next(reversed(self._kept), key)  # it may have grown since
             self._kept.pop(key, None)
             self._kept[key] = value
-            for last in (used, key):
-                self._sizes[last] = self._kept[last].size()
-            self._drop_spent(key)
-            self._shrink()
+            self._shrink(value)
 
-    def _drop_spent(self, used: Key) -> None:
-        for key in [key for key, value in self._kept.items() if value.spent and key != used]:
-            del self._kept[key], self._sizes[key]
+    def _shrink(self, used: CompiledConstraint) -> None:
+        kept = {key: each for key, each in self._kept.items() if each is used or not each.spent}
+        sizes = {key: each.size() for key, each in kept.items()}
+        while len(kept) > 1 and (len(kept) > self.most or sum(sizes.values()) > self.most_bytes):
+            dropped = next(iter(kept))
+            del kept[dropped], sizes[dropped]
+        self._kept = kept
 
     def forget(self, vocabulary: Vocabulary) -> None:
         """Drop the constraints of one vocabulary object."""
         with self._lock:
-            for key in [key for key in self._kept if key.parts[1] is vocabulary]:
-                del self._kept[key], self._sizes[key]
+            self._kept = {key: each for key, each in self._kept.items() if key[1] is not vocabulary}
 
     def clear(self) -> None:
         with self._lock:
             self._kept.clear()
-            self._sizes.clear()
             self.hits = self.misses = 0
-
-    def _shrink(self) -> None:
-        while len(self._kept) > 1 and (len(self._kept) > self.most or self._is_large()):
-            dropped = next(iter(self._kept))
-            del self._kept[dropped], self._sizes[dropped]
-
-    def _is_large(self) -> bool:
-        return sum(self._sizes.values()) > self.most_bytes
 
 
 remembered: Final = Remembered(64, 512 << 20)
@@ -240,19 +209,16 @@ def _remembered(
     what = source(source_or_type)
     check_levels(what)
     parts = what, vocabulary, limits, automaton
-    key = Key(parts)
-    made = remembered.get(key)
+    made = remembered.get(parts)
     if made is None:
         began = perf_counter()
         try:
             made = _compile(*parts)
-        except GuidewayError as error:
-            if isinstance(error, LimitError):
-                raise placed(what, error) from None
-            raise
+        except LimitError as error:
+            raise placed(what, error) from None
         logger.debug("compiled %s in %.3f s", type(what).__name__, perf_counter() - began)
         made.made_from(what, (_compiled_again, (what, vocabulary, limits, canonical)))
-        remembered.put(key, made)
+        remembered.put(parts, made)
     return made
 
 

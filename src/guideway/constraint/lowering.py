@@ -11,7 +11,7 @@ from itertools import chain, product
 from math import prod
 from typing import Final, TypeAlias
 
-from guideway.chat.parts import parts_of, written
+from guideway.chat.parts import operands_of, parts_of, written
 from guideway.chat.tool_literals import RawStrings
 from guideway.context_free.gbnf import parse_gbnf, tokens_of
 from guideway.context_free.lark.lowering import lower_lark
@@ -267,24 +267,12 @@ def _lower_meet(
 
 def _alternatives(parts: list[Meeting]) -> list[list[Meeting]]:
     options = [
-        [[(part, True)]] if denied else [_operands(option) for option in _options(part)]
+        [[(part, True)]] if denied else [_operands(option) for option in operands_of(part, Either)]
         for part, denied in parts
     ]
     if prod(map(len, options)) > MOST_WAYS:
         return [parts]
     return [[*chain.from_iterable(way)] for way in product(*options)]
-
-
-def _options(source: Source) -> list[Source]:
-    found: list[Source] = []
-    todo = [source]
-    while todo:
-        part = todo.pop()
-        if isinstance(part, Either):
-            todo += reversed(part.parts)
-        else:
-            found.append(part)
-    return found
 
 
 def _met(parts: list[Meeting], lower: Callable[[Source], Expr], decide: Decisions | None) -> Expr:
@@ -312,20 +300,16 @@ def _is_marked(source: Source) -> bool:
     return isinstance(source, Special) or any(map(_is_marked, parts_of(source)))
 
 
-def _operands(source: Source) -> list[Meeting]:
+def _operands(source: Source, denied: bool = False) -> list[Meeting]:
     """Flatten the operands, each with whether it is denied (De Morgan)."""
-    found: list[Meeting] = []
-    todo: list[Meeting] = [(source, False)]
-    while todo:
-        part, denied = todo.pop()
-        if isinstance(part, Inverse):
-            todo.append((part.item, not denied))
-        elif isinstance(part, Both) and not denied:
-            todo += reversed([(each, False) for each in part.parts])
-        elif isinstance(part, Either) and denied:
-            todo += reversed([(each, True) for each in part.parts])
-        elif isinstance(part, Both):
-            found.append((Either(tuple(map(Inverse, part.parts))), False))
-        else:
-            found.append((part, denied))
-    return found
+    match source:
+        case Inverse(item):
+            return _operands(item, not denied)
+        case Both(parts) if denied:
+            return [(Either(tuple(map(Inverse, parts))), False)]
+        case Both(parts):
+            return [each for part in parts for each in _operands(part)]
+        case Either(parts) if denied:
+            return [each for part in parts for each in _operands(part, denied)]
+        case _:
+            return [(source, denied)]
