@@ -7,9 +7,7 @@ import pytest
 from hypothesis import assume, given, reject
 from hypothesis import strategies as st
 
-from guideway.automaton.plain_masks import Rows
 from guideway.automaton.token_tries import unpack
-from guideway.constraint.canonical_paths import TokenGraph
 from guideway.constraint.compiled import CompiledConstraint
 from guideway.errors import LimitError, TokenRejected, UnsatisfiableError
 from guideway.language.budget import Budget
@@ -45,14 +43,10 @@ def built(expr, vocabulary):
     start = concat(literal(vocabulary.lead), expr)
     if not machine.alive(start):
         reject()
-    graph = None
-    if not vocabulary.closed:
-        rows = Rows(machine, vocabulary, Budget())
-        try:
-            graph = TokenGraph(start, machine, rows, vocabulary)
-        except UnsatisfiableError:
-            reject()
-    return CompiledConstraint(expr, machine, vocabulary, Budget(), graph)
+    try:
+        return CompiledConstraint(expr, machine, vocabulary, Budget())
+    except UnsatisfiableError:
+        reject()
 
 
 def walk(constraint, choices):

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 import numpy as np
 
 from guideway.automaton.plain_masks import Rows
-from guideway.automaton.states import State
+from guideway.automaton.states import ALL, State
 from guideway.automaton.token_tries import Held, Row, has, held_rows, pack
 from guideway.constraint.special_tokens import Readings, too_few
 from guideway.errors import LimitError, UnsatisfiableError, UnsupportedError
@@ -287,54 +287,96 @@ class Routes:
         return Spot(rest, place, token, automaton.tail(spot.place, spot.tail, token))
 
 
-MOST_STATES = 10_000
+MOST_STATES: Final = 10_000
+
+
+class ListedStates:
+    """Decode states that hold the rest of the language; `lock` guards the recognizer."""
+
+    def __init__(
+        self, states: MutableMapping[Any, State], vocabulary: Vocabulary, lock: "threading.RLock"
+    ) -> None:
+        self._states, self._vocabulary, self.lock = states, vocabulary, lock
+        self._end_row = pack(sorted(vocabulary.eos_ids), vocabulary.width)
+
+    def end(self, state: State) -> State:
+        return state.end(self._end_row, self.rest(state))
+
+    def rest(self, state: State) -> Expr:
+        return state.known_rest()
+
+    def held(self) -> Held:
+        return held_rows(state.row for state in self._states.values())
+
+    def size(self) -> int:
+        return self.held().bytes
+
+    def forget(self) -> None:
+        with self.lock:
+            for state in self._states.values():
+                state.row = None
 
 
 @final
-class TokenGraph:
-    """The states reachable by tokens, and the distance of each to an accepting state."""
+class ExploredStates(ListedStates):
+    """The states that tokens can reach, explored beforehand, and their distances to an end."""
 
     def __init__(
-        self, start: Expr, machine: Derivatives, rows: Rows, vocabulary: Vocabulary
+        self, expr: Expr, machine: Derivatives, rows: Rows, vocabulary: Vocabulary
     ) -> None:
-        self._machine, self._rows, self._vocabulary = machine, rows, vocabulary
-        self._start = start
+        """Explore from the usual start; too many states, or no text, are refused."""
+        super().__init__({}, vocabulary, threading.RLock())
+        self._expr, self._machine, self._rows = expr, machine, rows
         self._after: dict[Expr, dict[int, Expr]] = {}
         self._distances: dict[Expr, int] = {}
-        self.include(start)
+        self.start(vocabulary.lead)
 
-    def include(self, start: Expr) -> None:
-        """Explore from another start; too many states, or no text, are refused."""
-        if start not in self._after:
-            self._explore(start)
-            self._distances = self._measure()
-        if start not in self._distances:
-            raise UnsatisfiableError(
-                "the tokens of this vocabulary cannot spell any text of the source",
-                conflict=("source", "vocabulary"),
-            )
+    def start(self, lead: bytes) -> State:
+        rest = concat(literal(lead), self._expr)
+        with self.lock:
+            if rest not in self._after:
+                self._explore(rest)
+                self._distances = self._measure()
+            if rest not in self._distances:
+                raise UnsatisfiableError(
+                    "the tokens of this vocabulary cannot spell any text of the source",
+                    conflict=("source", "vocabulary"),
+                )
+            return self._state(rest)
 
-    def alive(self, state: Expr) -> bool:
-        return state in self._distances
+    def mask(self, state: State) -> Row:
+        with self.lock:
+            if state.row is None:
+                state.row = self._row(state, ALL)
+            return state.row
 
-    def distance(self, state: Expr) -> int:
-        return self._distances[state]
+    def within(self, state: State, tokens_left: int) -> Row:
+        """The mask without tokens after which `tokens_left - 1` more are not enough."""
+        needed = self.distance(state)
+        if needed > tokens_left:
+            raise too_few(tokens_left, needed)
+        return self._row(state, tokens_left)
 
-    def within(self, state: Expr, tokens_left: int) -> list[int]:
-        """Tokens after which `tokens_left - 1` more suffice."""
-        return [
+    def _row(self, state: State, tokens_left: int) -> Row:
+        rest = self.rest(state)
+        tokens = [
             token
-            for token, after in self._after[state].items()
+            for token, after in self._after[rest].items()
             if self._distances.get(after, tokens_left) < tokens_left
         ]
+        return self._rows.pack(rest, np.array(tokens, np.int32))
 
-    def row(self, state: Expr) -> Row:
-        tokens = [t for t, after in self._after[state].items() if after in self._distances]
-        return self._rows.pack(state, np.array(tokens, np.int32))
+    def distance(self, state: State) -> int:
+        return self._distances[self.rest(state)]
+
+    def after(self, state: State, token: int) -> State | None:
+        following = self._after[self.rest(state)].get(token)
+        return self._state(following) if following in self._distances else None
 
     def example(self) -> bytes:
         """The first, in byte order, of the shortest texts that tokens spell (Dijkstra 1959)."""
-        queue: list[tuple[int, bytes, int, Expr]] = [(0, b"", 0, self._start)]
+        start = self.rest(self.start(self._vocabulary.lead))
+        queue: list[tuple[int, bytes, int, Expr]] = [(0, b"", 0, start)]
         serial = 0
         done = set[Expr]()
         while True:
@@ -350,10 +392,10 @@ class TokenGraph:
                     longer = text + (self._vocabulary.tokens[token] or b"")
                     heappush(queue, (len(longer), longer, serial, after))
 
-    def matches(self, lead: bytes, read: Readings) -> bool:
-        """Return True if tokens spell a reading of the text after `lead`."""
-        text = lead + read.data
-        ways: dict[int, set[Expr]] = {0: {self._start}}
+    def matches(self, read: Readings) -> bool:
+        """Return True if tokens spell a reading of the text after the lead."""
+        text = self._vocabulary.lead + read.data
+        ways: dict[int, set[Expr]] = {0: {self.rest(self.start(self._vocabulary.lead))}}
         for at in range(len(text)):
             for state in ways.pop(at, ()):
                 for spelling, length in self._spellings(text, at, read.names):
@@ -414,66 +456,8 @@ class TokenGraph:
             feature="vocabulary without single bytes",
         )
 
-
-class ListedStates:
-    """Decode states that hold the rest of the language; `lock` guards the recognizer."""
-
-    def __init__(
-        self, states: MutableMapping[Any, State], vocabulary: Vocabulary, lock: "threading.RLock"
-    ) -> None:
-        self._states, self._vocabulary, self.lock = states, vocabulary, lock
-        self._end_row = pack(sorted(vocabulary.eos_ids), vocabulary.width)
-
-    def end(self, state: State) -> State:
-        return state.end(self._end_row, self.rest(state))
-
-    def rest(self, state: State) -> Expr:
-        return state.known_rest()
-
-    def held(self) -> Held:
-        return held_rows(state.row for state in self._states.values())
-
-    def size(self) -> int:
-        return self.held().bytes
-
-    def forget(self) -> None:
-        with self.lock:
-            for state in self._states.values():
-                state.row = None
-
-
-@final
-class ExploredStates(ListedStates):
-    """The states of one constraint, from a graph built beforehand."""
-
-    def __init__(self, expr: Expr, graph: TokenGraph, rows: Rows, vocabulary: Vocabulary) -> None:
-        super().__init__({}, vocabulary, threading.RLock())
-        self._expr, self._graph, self._rows = expr, graph, rows
-
-    def start(self, lead: bytes) -> State:
-        rest = concat(literal(lead), self._expr)
-        with self.lock:
-            self._graph.include(rest)
-            return self._state(rest)
-
-    def mask(self, state: State) -> Row:
-        with self.lock:
-            if state.row is None:
-                state.row = self._graph.row(self.rest(state))
-            return state.row
-
-    def after(self, state: State, token: int) -> State | None:
-        with self.lock:
-            following = self._rows.after(self.rest(state), token)
-            if following is None or not self._graph.alive(following):
-                return None
-            return self._state(following)
-
     def _state(self, rest: Expr) -> State:
-        found = self._states.get(rest)
-        if found is None:
-            found = self._states[rest] = State(None, 0, rest.nullable, rest)
-        return found
+        return self._states.setdefault(rest, State(None, 0, rest.nullable, rest))
 
 
 _MOST_STARTS: Final = 256
@@ -494,7 +478,7 @@ class CanonicalStates(ListedStates):
         automaton: CanonicalAutomaton,
     ) -> None:
         super().__init__(WeakValueDictionary[Spot, State](), vocabulary, automaton.lock)
-        self._expr, self._automaton = expr, automaton
+        self._expr, self._machine, self._automaton = expr, machine, automaton
         self._routes = Routes(machine, rows, vocabulary, automaton)
         self._spots = WeakKeyDictionary[State, Spot]()
         self._ways = WeakKeyDictionary[State, Route]()
@@ -552,13 +536,14 @@ class CanonicalStates(ListedStates):
         route = self._ways[self.start(self._vocabulary.lead)]
         return b"".join(tokens[token] or b"" for token in route)
 
-    def spells(self, read: Readings) -> bool:
-        """Return True if the tokenizer reproduces a text; it reads special tokens in it."""
+    def matches(self, read: Readings) -> bool:
+        """Return True if a text is read, and the tokenizer reproduces it, special tokens too."""
         text = self._vocabulary.lead + read.data
         for name in read.names:
             text = text.replace(name, mark(name.decode()))
         with self.lock:
-            tokens = self._routes.encode(text)
+            read_so = read.matches(self._machine, self._expr)
+            tokens = self._routes.encode(text) if read_so else None
             if tokens is None:
                 return False
             return self._automaton.ends(

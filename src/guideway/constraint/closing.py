@@ -12,7 +12,6 @@ from guideway.automaton.completion_cost import CompletionCost, Group
 from guideway.automaton.plain_masks import Reached, Rows
 from guideway.automaton.states import ALL, State, States
 from guideway.automaton.token_tries import Row, pack
-from guideway.constraint.canonical_paths import ListedStates, TokenGraph
 from guideway.constraint.special_tokens import Segmentation, too_few
 from guideway.language.derivative import Derivatives
 from guideway.language.nodes import Expr
@@ -58,48 +57,40 @@ class Closing:
     def __init__(
         self,
         machine: Derivatives,
-        states: States | ListedStates,
+        states: States,
         rows: Rows,
         vocabulary: Vocabulary,
-        graph: TokenGraph | None,
     ) -> None:
-        self._machine, self._states, self._rows, self._graph = machine, states, rows, graph
+        self._machine, self._states, self._rows = machine, states, rows
         self._vocabulary, self._doubts = vocabulary, CaptureDependence()
         self._ends = sorted(vocabulary.eos_ids)
         self._grouped: tuple[State, list[Group] | None] | None = None  # of the last state
-        self._completion_cost: CompletionCost | None = None
-        if isinstance(states, States) and graph is None:
-            self._completion_cost = CompletionCost(states)
+        self._completion_cost = CompletionCost(states)
 
     @cached_property
     def _segmentation(self) -> Segmentation:
         return Segmentation(self._vocabulary)
 
     def distance(self, rest: Expr) -> int:
-        if self._graph is not None:
-            return self._graph.distance(rest)
         return self._segmentation.fewest(self._machine.hoped(rest)) or 0
 
     def fits(self, rest: Expr, tokens: int) -> bool:
         """Return True if `tokens` suffice for `rest`."""
-        if self._graph is None:
-            # A token has between 1 and `longest` bytes, which mostly decides.
-            length = self._machine.shortest_length(rest)
-            if length > LONGEST:
-                return False
-            if length <= tokens or length > tokens * self._vocabulary.longest:
-                return length <= tokens
-            parts = self._segmentation.in_parts(self._machine.hoped(rest))
-            if parts is not None and parts <= tokens:
-                return True
-        return self.distance(rest) <= tokens
+        # A token has between 1 and `longest` bytes, which mostly decides.
+        length = self._machine.shortest_length(rest)
+        if length > LONGEST:
+            return False
+        if length <= tokens or length > tokens * self._vocabulary.longest:
+            return length <= tokens
+        parts = self._segmentation.in_parts(self._machine.hoped(rest))
+        return (parts is not None and parts <= tokens) or self.distance(rest) <= tokens
 
     def reaches(self, state: State, tokens: int) -> bool:
         """Return True if `tokens` suffice after `state`, mostly from a bound in bytes.
 
         Exact distances for each token of new schemas took 364 us a token, with the bound 134.
         """
-        bytes_ = None if self._completion_cost is None else self._completion_cost.at_most(state)
+        bytes_ = self._completion_cost.at_most(state)
         if bytes_ is not None and bytes_ <= tokens:
             return True
         return self.fits(self._states.rest(state), tokens)
@@ -115,15 +106,13 @@ class Closing:
 
     def _groups(self, state: State) -> list[Group] | None:
         """The tokens of a mask by the state after them; None where kernels cannot tell."""
-        if self._completion_cost is None:
-            return None
         if self._grouped is None or self._grouped[0] is not state:
             self._grouped = state, self._completion_cost.groups(state, self._ends)
         return self._grouped[1]
 
     def within(self, state: State, mask: Row, tokens_left: int) -> Row:
         """The tokens of a mask after which `tokens_left - 1` suffice."""
-        if state.enough == ALL and self._completion_cost is not None:
+        if state.enough == ALL:
             bytes_ = self._completion_cost.enough(state)
             state.enough = ALL if bytes_ is None else bytes_ + 1
         if tokens_left >= state.enough:
@@ -170,9 +159,6 @@ class Closing:
         """
         rest = self._states.rest(state)
         needed = self.distance(rest)
-        if self._graph is not None:
-            tokens = self._graph.within(rest, tokens_left)
-            return self._rows.pack(rest, np.array(tokens, np.int32))
         reached = self._rows.reached(rest)
         numbers = np.unique(reached.numbers)
         fit = [n for n in numbers.tolist() if self.fits(self._rows.state(n), tokens_left - 1)]

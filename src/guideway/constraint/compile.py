@@ -9,9 +9,7 @@ from threading import Lock
 from time import perf_counter
 from typing import Final, TypeAlias, TypeVar, final
 
-from guideway.automaton.plain_masks import Rows
 from guideway.chat.parts import check_levels, parts_of
-from guideway.constraint.canonical_paths import TokenGraph
 from guideway.constraint.comparison import conflict, placed, undecided
 from guideway.constraint.compiled import CompiledConstraint
 from guideway.constraint.lowering import lower_source
@@ -22,7 +20,6 @@ from guideway.json_schema.source import JsonSchema, check_keywords
 from guideway.json_schema.text import pause, resume
 from guideway.language.budget import Budget, Meter
 from guideway.language.derivative import Derivatives
-from guideway.language.expr import concat, literal
 from guideway.language.finite_languages import Decisions
 from guideway.language.fuel import metered
 from guideway.language.nodes import And, Expr, Not
@@ -244,16 +241,11 @@ def _compile(
             raise _unsatisfiable(resolved.source, expr, meter)
         machine.settle()
     checked_lead(None, spelled)
-    graph = None
-    if not spelled.closed and automaton is None:
-        start = concat(literal(vocabulary.lead), expr)
-        graph = TokenGraph(start, machine, Rows(machine, spelled, budget), spelled)
     made = CompiledConstraint(
         expr,
         machine,
         vocabulary,
         budget,
-        graph,
         spelled=spelled,
         names=resolved.names,
         automaton=automaton,
@@ -262,7 +254,7 @@ def _compile(
         # The mask of an intersection may take too long. Raise that error now.
         with metered(meter.tick):
             _ask_naming_parts(resolved.source, lambda: made.mask(made.start()))
-    if automaton is None and expr.regular:
+    if automaton is None and expr.regular and spelled.closed:
         _try_wide(expr, machine, vocabulary, budget, meter)
     if isinstance(resolved.source, JsonSchema) and spelled.closed:
         tried = trials(resolved.source)

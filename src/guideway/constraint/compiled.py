@@ -4,12 +4,12 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from operator import index
-from typing import Any, Self, SupportsIndex, TypeAlias, final
+from typing import Any, Self, SupportsIndex, TypeAlias, cast, final
 
 from guideway.automaton.plain_masks import Rows
 from guideway.automaton.states import State, States
 from guideway.automaton.token_tries import Held, Row, count, track, unpack
-from guideway.constraint.canonical_paths import CanonicalStates, ExploredStates, TokenGraph
+from guideway.constraint.canonical_paths import CanonicalStates, ExploredStates
 from guideway.constraint.closing import Closing, halved
 from guideway.constraint.comparison import Comparison, Language, equal, included
 from guideway.constraint.lowering import lower_source
@@ -62,7 +62,6 @@ class CompiledConstraint:
         machine: Derivatives,
         vocabulary: Vocabulary,
         budget: Budget,
-        graph: TokenGraph | None = None,
         *,
         spelled: Vocabulary | None = None,
         names: frozenset[str] = frozenset(),
@@ -75,19 +74,16 @@ class CompiledConstraint:
         """
         self.vocabulary = vocabulary
         self._spelled = vocabulary if spelled is None else spelled
-        self._expr, self._machine, self._graph = expr, machine, graph
+        self._expr, self._machine = expr, machine
         self._budget, self._names, self._ends = budget, names, vocabulary.eos_ids
         self.source: Source | None = None
         self._again: tuple[Any, ...] = ()
-        self._canonical: CanonicalStates | None = None
-        self._states: States | ExploredStates | CanonicalStates
+        self._listed: ExploredStates | CanonicalStates | None = None
         if automaton is not None:
-            self._canonical = CanonicalStates(expr, machine, self._rows, self._spelled, automaton)
-            self._states = self._canonical
-        elif graph is None:
-            self._states = States(expr, machine, self._spelled, budget)
-        else:
-            self._states = ExploredStates(expr, graph, self._rows, self._spelled)
+            self._listed = CanonicalStates(expr, machine, self._rows, self._spelled, automaton)
+        elif not self._spelled.closed:
+            self._listed = ExploredStates(expr, machine, self._rows, self._spelled)
+        self._states = self._listed or States(expr, machine, self._spelled, budget)
         self._lock = self._states.lock  # one lock for all uses of the recognizer
         track(self)
 
@@ -228,8 +224,8 @@ class CompiledConstraint:
             LimitError: the shortest text is longer than 16 MiB; or, with canonical tokens, the
                 search takes too long.
         """
-        if self._canonical is not None:
-            return self._canonical.distance(state)
+        if self._listed is not None:
+            return self._listed.distance(state)
         with self._lock:
             self._machine.refuel()
             return self._closing.distance(self._states.rest(state))
@@ -239,8 +235,8 @@ class CompiledConstraint:
 
         False if the shortest text is longer than 16 MiB. Canonical tokens raise as `distance`.
         """
-        if self._canonical is not None:
-            return self._canonical.distance(state) <= tokens
+        if self._listed is not None:
+            return self._listed.distance(state) <= tokens
         with self._lock:
             self._machine.refuel()
             return self._closing.reaches(state, tokens)
@@ -258,9 +254,9 @@ class CompiledConstraint:
         mask = self.mask(state)
         if state.ended or tokens_left >= min(state.enough, LONGEST + 1):
             return mask
-        if self._canonical is not None:
-            near = self._canonical.distance(state) <= tokens_left // 4
-            return halved(state, mask, tokens_left, self._canonical.within, also_half=near)
+        if self._listed is not None:
+            near = self._listed.distance(state) <= tokens_left // 4
+            return halved(state, mask, tokens_left, self._listed.within, also_half=near)
         with self._lock:
             self._machine.refuel()
             return self._closing.within(state, mask, tokens_left)
@@ -272,7 +268,7 @@ class CompiledConstraint:
         `token`, because each state needs a search for its shortest end. Raises as `mask_within`.
         """
         with self._lock:
-            found = None if self._canonical else self._closing.without(state, token)
+            found = None if self._listed else self._closing.without(state, token)
         return self.mask_within(state, tokens_left) if found is None else found
 
     def matches(self, text: str | bytes | Sequence[str | Special]) -> bool:
@@ -289,11 +285,9 @@ class CompiledConstraint:
         """
         readings = read_text(text, self.vocabulary, self._names)
         with self._lock:
-            if self._graph is not None:
-                return self._graph.matches(self.vocabulary.lead, readings)
-            if not readings.matches(self._machine, self._expr):
-                return False
-            return self._canonical is None or self._canonical.spells(readings)
+            if self._listed is not None:
+                return self._listed.matches(readings)
+            return readings.matches(self._machine, self._expr)
 
     def spells(self, token: int) -> bool:
         """Return whether a token spells text, or is a special token that the source names."""
@@ -313,10 +307,8 @@ class CompiledConstraint:
                 other constraints, and no text is found in 10,000 states.
         """
         with self._lock:
-            if self._graph is not None:
-                return shown(self._graph.example()[len(self.vocabulary.lead) :]).decode()
-            if self._canonical is not None:
-                return shown(self._canonical.example()[len(self.vocabulary.lead) :]).decode()
+            if self._listed is not None:
+                return shown(self._listed.example()[len(self.vocabulary.lead) :]).decode()
             return shown(self._machine.shortest(self._expr)).decode()
 
     def includes(self, other: object) -> Comparison:
@@ -383,7 +375,7 @@ class CompiledConstraint:
                 exceed the budget.
             UnsupportedError: the constraint is limited to canonical tokens.
         """
-        if self._canonical is not None:
+        if isinstance(self._listed, CanonicalStates):
             raise UnsupportedError(
                 "tables do not support canonical=True, because the next tokens depend on the last",
                 feature="tables of canonical tokens",
@@ -421,7 +413,8 @@ class CompiledConstraint:
 
     @cached_property
     def _closing(self) -> Closing:
-        return Closing(self._machine, self._states, self._rows, self._spelled, self._graph)
+        states = cast("States", self._states)  # others have their own distances
+        return Closing(self._machine, states, self._rows, self._spelled)
 
     @property
     def _language(self) -> Language:
