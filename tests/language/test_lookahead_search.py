@@ -183,14 +183,14 @@ def test_a_language_without_texts_is_told_where_nothing_can_follow() -> None:
     rule = Rule("twice", looks=1)
     rule.define(concat(literal("a"), ahead(NOT_A), alt(rule, literal("ab"))))
     assert not Derivatives(rule).alive(rule)
-    assert Derivatives(rule)._lookahead.word(rule) is None
+    assert Derivatives(rule)._ahead(rule) is None
 
 
 @pytest.mark.parametrize("seed", range(40))
 def test_the_least_text_is_found_whatever_was_decided_before(seed: int) -> None:
     expr = random_grammar(seed)
     told = [text for text in texts(5) if belongs(expr, text)]
-    word = Derivatives(expr)._lookahead.word(expr)
+    word = Derivatives(expr)._ahead(expr)
     if told:
         assert word is not None
         assert word.text == min(told, key=lambda text: (len(text), text)).encode()

@@ -22,7 +22,7 @@ from guideway.automaton.token_tries import Held, Row
 from guideway.errors import GuidewayError, LimitError
 from guideway.json_schema.text import pause, resume
 from guideway.language.budget import FREE, Budget
-from guideway.language.derivative import Derivatives
+from guideway.language.derivative import Derivatives, read_on
 from guideway.language.expr import concat, literal
 from guideway.language.fuel import metering, while_there_is_room
 from guideway.language.nodes import Expr
@@ -389,19 +389,8 @@ class States:
                 doubts += 1
             if not known:
                 known[b""] = self.rest(state)
-            if self._read_on(known, self._tokens[token] or b"") is not None:
+            if read_on(known, self._tokens[token] or b"", self._machine.step) is not None:
                 yield token
-
-    def _read_on(self, known: "dict[bytes, Expr | None]", text: bytes) -> Expr | None:
-        """Expression after a text, using and extending those of known prefixes."""
-        length = len(text)
-        while text[:length] not in known:
-            length -= 1
-        rest = known[text[:length]]
-        for place in range(length, len(text)):
-            rest = None if rest is None else self._machine.step(rest, text[place])
-            known[text[: place + 1]] = rest
-        return rest
 
     def _state(self, pda: PushdownAutomaton, macro: int) -> State:
         found = pda.states.get(macro)

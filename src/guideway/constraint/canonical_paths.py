@@ -3,7 +3,7 @@
 import threading
 from collections import deque
 from collections.abc import Iterator, MutableMapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from typing import Any, Final, TypeAlias, final
 from weakref import WeakKeyDictionary, WeakValueDictionary
@@ -394,26 +394,9 @@ class ExploredStates(ListedStates):
 
     def matches(self, read: Readings) -> bool:
         """Return True if tokens spell a reading of the text after the lead."""
-        text = self._vocabulary.lead + read.data
-        ways: dict[int, set[Expr]] = {0: {self.rest(self.start(self._vocabulary.lead))}}
-        for at in range(len(text)):
-            for state in ways.pop(at, ()):
-                for spelling, length in self._spellings(text, at, read.names):
-                    for token in self._vocabulary.ids(spelling):
-                        after = self._after[state].get(token)
-                        if after is not None:
-                            ways.setdefault(at + length, set()).add(after)
-        return any(self._machine.accepts(state) for state in ways.get(len(text), ()))
-
-    def _spellings(
-        self, text: bytes, at: int, names: tuple[bytes, ...]
-    ) -> Iterator[tuple[bytes, int]]:
-        """Spellings of tokens at a place of the text, and their lengths in it."""
-        for length in self._vocabulary.prefixes(text, at):
-            yield text[at : at + length], length
-        for name in names:
-            if text.startswith(name, at):
-                yield mark(name.decode()), len(name)
+        lead = self._vocabulary.lead
+        whole, start = replace(read, data=lead + read.data), concat(literal(lead), self._expr)
+        return whole.matches(self._machine, start, self._vocabulary)
 
     def _explore(self, start: Expr) -> None:
         queue = deque([start])

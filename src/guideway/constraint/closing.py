@@ -1,7 +1,7 @@
 """Token budgets: tokens that leave room for an end."""
 
 from collections.abc import Callable
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import chain
 from typing import Final, final
 
@@ -13,37 +13,10 @@ from guideway.automaton.plain_masks import Reached, Rows
 from guideway.automaton.states import ALL, State, States
 from guideway.automaton.token_tries import Row, pack
 from guideway.constraint.special_tokens import Segmentation, too_few
-from guideway.language.derivative import Derivatives
+from guideway.language.derivative import Derivatives, read_on
 from guideway.language.nodes import Expr
 from guideway.language.shortest_string import CERTAIN, LONGEST, VAGUE, CaptureDependence
 from guideway.vocabulary.vocabulary import Vocabulary
-
-
-@final
-class _Ways:
-    """Languages after tokens, each read from its longest known prefix."""
-
-    def __init__(
-        self, rest: Callable[[], Expr], machine: Derivatives, vocabulary: Vocabulary
-    ) -> None:
-        self._rest, self._machine, self._vocabulary = rest, machine, vocabulary
-        self._known = dict[bytes, Expr]()
-
-    def after(self, tokens: NDArray[np.int32]) -> Expr:
-        """The language after the shortest of these tokens."""
-        shortest = int(tokens[self._vocabulary.lengths[tokens].argmin()])
-        text = self._vocabulary.tokens[shortest] or b""
-        known, length = self._known, len(text)
-        if not known:  # the plain engine reads the whole text for it
-            known[b""] = self._rest()
-        while text[:length] not in known:
-            length -= 1
-        rest = known[text[:length]]
-        for place in range(length, len(text)):
-            rest = known[text[: place + 1]] = self._machine.after(rest, text[place])
-        self._machine.trust(rest)
-        return rest
-
 
 _MORE: Final = 16  # tokens kept in reserve if a key or an item may have to differ from earlier ones
 _MANY: Final = 512  # tokens tried one by one near the end of a budget: 30 to 450 ms in all
@@ -129,19 +102,26 @@ class Closing:
         return mask if tokens_left >= state.enough else self._row_of(state, groups, tokens_left)
 
     def _row_of(self, state: State, groups: list[Group], tokens_left: int) -> Row:
-        left, rest = tokens_left - 1, partial(self._states.rest, state)
-        ways = _Ways(rest, self._machine, self._vocabulary)
+        left, known, tokens = tokens_left - 1, dict[bytes, Expr](), self._vocabulary.tokens
+
+        def after(group: Group) -> Expr:
+            """The language after the shortest token; the plain engine reads the whole text."""
+            shortest = int(group.tokens[self._vocabulary.lengths[group.tokens].argmin()])
+            known[b""] = known.get(b"") or self._states.rest(state)
+            rest = read_on(known, tokens[shortest] or b"", self._machine.after)
+            self._machine.trust(rest)
+            return rest
 
         def fits(group: Group) -> bool:
             near = group.most is not None and group.most <= left
-            return near or self.fits(ways.after(group.tokens), left)
+            return near or self.fits(after(group), left)
 
         def length(group: Group) -> int:
-            return self.distance(ways.after(group.tokens)) if group.most is None else group.most
+            return self.distance(after(group)) if group.most is None else group.most
 
         fit = [group.tokens for group in groups if fits(group)]
         if not (fit or state.accepts):
-            fit = [np.array(self._first(rest(), tokens_left), np.int32)]
+            fit = [np.array(self._first(self._states.rest(state), tokens_left), np.int32)]
             if not set(fit[0].tolist()) <= {t for g in groups for t in g.tokens.tolist()}:
                 # as after an item that must differ from others
                 fit = [min(groups, key=length).tokens]

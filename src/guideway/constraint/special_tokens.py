@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Final, final
 
 from guideway.chat.parts import with_parts
@@ -143,17 +144,25 @@ class Readings:
     data: bytes
     names: tuple[bytes, ...] = ()
 
-    def matches(self, machine: Derivatives, start: Expr) -> bool:
-        """Return True if one reading is in `start`; checking liveness on the way is slow."""
+    def matches(
+        self, machine: Derivatives, start: Expr, vocabulary: Vocabulary | None = None
+    ) -> bool:
+        """Return True if one reading is in `start`, and the tokens of the vocabulary spell it.
+
+        Without a vocabulary, all bytes are tokens. Checking liveness on the way is slow.
+        """
         ways: dict[int, Expr] = {0: start}
-        for at, byte in enumerate(self.data):
+        for at in range(len(self.data)):
             rest = ways.pop(at, EMPTY)
             if rest is EMPTY:
                 continue
-            for name in self.names:
-                if self.data.startswith(name, at):
-                    _join(ways, at + len(name), _after(machine, rest, mark(name.decode())))
-            _join(ways, at + 1, machine.after(rest, byte))
+            lengths = [1] if vocabulary is None else vocabulary.prefixes(self.data, at)
+            texts = [(self.data[at : at + length], length) for length in lengths]
+            named = [name for name in self.names if self.data.startswith(name, at)]
+            texts += [(mark(name.decode()), len(name)) for name in named]
+            for text, length in texts:
+                after = reduce(machine.after, text, rest)
+                ways[at + length] = alt(ways.get(at + length, EMPTY), after)
         return machine.accepts(ways.get(len(self.data), EMPTY))
 
 
@@ -202,16 +211,6 @@ def read_text(
 def _encoded(text: str | bytes) -> bytes:
     data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     return NO_TEXT if data and max(data) >= FIRST_MARK else data
-
-
-def _after(machine: Derivatives, rest: Expr, data: bytes) -> Expr:
-    for byte in data:
-        rest = machine.after(rest, byte)
-    return rest
-
-
-def _join(ways: dict[int, Expr], at: int, rest: Expr) -> None:
-    ways[at] = alt(ways[at], rest) if at in ways else rest
 
 
 _PARTS: Final = 4096  # remembered parts of texts

@@ -6,7 +6,7 @@ text. `automaton` does the same with compiled kernels, and tests compare both.
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from typing import TypeAlias, final
+from typing import TypeAlias, TypeVar, final
 from weakref import ref
 
 from guideway.errors import GuidewayError, LimitError
@@ -26,7 +26,12 @@ from guideway.language.expr import (
     parts,
     passed,
 )
-from guideway.language.lookahead_search import THOROUGH, LookaheadAnswers, LookaheadSaturation
+from guideway.language.lookahead_search import (
+    READING,
+    THOROUGH,
+    LookaheadSaturation,
+    LookaheadSearch,
+)
 from guideway.language.nodes import (
     Ahead,
     Alt,
@@ -104,6 +109,21 @@ def ways_on(option: Expr, lines: Iterable[tuple[int, Expr]], derive: Derive) -> 
     for byte in range(256):
         if first >> byte & 1:
             yield byte, read_byte(option, byte, derive)
+
+
+_Rest = TypeVar("_Rest", Expr, "Expr | None")
+
+
+def read_on(known: dict[bytes, _Rest], text: bytes, step: Callable[[Expr, int], _Rest]) -> _Rest:
+    """The state after a text, using and extending those after known prefixes."""
+    length = len(text)
+    while text[:length] not in known:
+        length -= 1
+    rest = known[text[:length]]
+    for place in range(length, len(text)):
+        rest = rest if rest is None else step(rest, text[place])
+        known[text[: place + 1]] = rest
+    return rest
 
 
 @final
@@ -321,15 +341,21 @@ class Derivatives:
         return LookaheadSaturation(self._disjoint, self.living, self.unfold, self._fuel)
 
     @cached_property
-    def _lookahead(self) -> LookaheadAnswers:
-        return LookaheadAnswers(
-            lambda state: (self._lines(state), ()),
-            self._leading,
-            lambda: self._captures,
-            self._least.word,
-            self._saturation,
-            self._fuel,
+    def _hopeful(self) -> LookaheadSearch:
+        """The search that ignores captured bytes."""
+        decide = self._saturation.soon, self._saturation.alive
+        return LookaheadSearch(
+            lambda state: (self._lines(state), ()), self._least.word, *decide, self._fuel
         )
+
+    @cached_property
+    def _remembering(self) -> LookaheadSearch:
+        """The search that reads captures byte by byte."""
+
+        def known(expr: Expr) -> Word | None:
+            return None if expr is UNSURE else self._least.word(expr)
+
+        return LookaheadSearch(self._leading, known, self._saturation.soon, None, self._fuel)
 
     def start(self) -> Expr:
         return self._expr
@@ -354,20 +380,32 @@ class Derivatives:
 
     def shortest(self, state: Expr) -> bytes:
         self._least.refuel(_THOROUGHLY)
-        found = self._lookahead.word(state, THOROUGH) if state.looks else self._least.word(state)
-        return text_of(found)
+        return text_of(self._ahead(state, THOROUGH) if state.looks else self._least.word(state))
 
     def hoped(self, state: Expr) -> bytes:
         """`shortest` if it is found soon, else a text that may repeat captured text."""
-        return text_of(self._lookahead.hoped(state) if state.looks else self._soon(state))
+        if not state.looks:
+            return text_of(self._soon(state))
+        try:
+            word = self._ahead(state)
+        except LimitError:
+            word = self._hopeful.word(state)
+        return text_of(word)
 
     def shortest_length(self, state: Expr) -> int:
         """Length of `shortest`; more than `shortest_string.LONGEST` if unknown or too long."""
         try:
-            word = self._lookahead.word(state) if state.looks else self._soon(state)
+            word = self._ahead(state) if state.looks else self._soon(state)
         except LimitError:
             word = None
         return LONGEST + 1 if word is None else word.length
+
+    def _ahead(self, state: Expr, reading: int = READING) -> Word | None:
+        """The shortest text of a lookahead; raises LimitError after `reading` states."""
+        hoped = self._hopeful.word(state)
+        if hoped is None or not self._captures:
+            return hoped
+        return self._remembering.word(state, reading)
 
     def _soon(self, state: Expr) -> Word | None:
         """The shortest text that was found or learned."""
@@ -377,11 +415,16 @@ class Derivatives:
 
     def alive(self, state: Expr) -> bool:
         """Return True if the state has a text, ignoring repeated captures under lookahead."""
-        return self._lookahead.alive(state) if state.looks else self.living.check(state)
+        return self._hopeful.alive(state) if state.looks else self.living.check(state)
 
     def has_text(self, state: Expr) -> bool:
         """`alive`, but exact about repeated captures if a short search decides it."""
-        return self._lookahead.has_text(state) if state.looks else self.living.check(state)
+        if not self.alive(state):
+            return False
+        try:
+            return not (state.looks and self._captures) or self._remembering.alive(state)
+        except LimitError:
+            return True
 
     def settle(self) -> None:
         """Decide the emptiness of all parts that can be entered, so that errors come now."""
@@ -396,7 +439,7 @@ class Derivatives:
         return read_byte(state, byte, self._derive)
 
     def trust(self, state: Expr) -> None:
-        self._lookahead.trust(state)
+        self._hopeful.trust(state)
 
     def blurred(self, state: Expr) -> Expr:
         return state if state.regular else forgotten(state)
@@ -421,7 +464,8 @@ class Derivatives:
         self._learned.clear()
         self._least.forget()
         self._saturation.forget()
-        self._lookahead.forget()
+        self._hopeful.forget()
+        self._remembering.forget()
         self.living.forget()
 
     def trim(self) -> None:

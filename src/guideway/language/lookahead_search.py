@@ -1,7 +1,6 @@
 """Emptiness and shortest texts of expressions with lookahead.
 
-`LookaheadSaturation` decides emptiness, `LookaheadSearch` finds a text, `LookaheadAnswers` combines
-both for one recognizer.
+`LookaheadSaturation` decides emptiness, `LookaheadSearch` finds a text.
 """
 
 from collections import deque
@@ -12,7 +11,7 @@ from operator import itemgetter
 from typing import Final, TypeAlias, cast, final
 
 from guideway.errors import LimitError
-from guideway.language.expr import EPSILON, UNSURE, ahead, both, concat, looking
+from guideway.language.expr import EPSILON, ahead, both, concat, looking
 from guideway.language.fuel import paying
 from guideway.language.nodes import (
     Ahead,
@@ -557,56 +556,3 @@ class LookaheadSearch:
 def _apart(ways: Iterable[tuple[int, Expr]]) -> Ways:
     """Each alternative of the successors by itself."""
     return ((byte, option) for byte, to in ways for option in options_of(to))
-
-
-@final
-class LookaheadAnswers:
-    """Answers about expressions with lookahead of one recognizer.
-
-    `lines` ignores captured bytes, `reading` reads captures byte by byte; `captures` returns True
-    if one was derived so far. `loose` gives the shortest text without the lookahead.
-    """
-
-    def __init__(
-        self,
-        lines: Lines,
-        reading: Lines,
-        captures: Callable[[], bool],
-        loose: Callable[[Expr], Word | None],
-        saturation: LookaheadSaturation,
-        fuel: Callable[[int], None],
-    ) -> None:
-        def known(expr: Expr) -> Word | None:
-            return None if expr is UNSURE else loose(expr)
-
-        self._captures, soon = captures, saturation.soon
-        self._hopeful = LookaheadSearch(lines, loose, soon, saturation.alive, fuel)
-        self._remembering = LookaheadSearch(reading, known, soon, None, fuel)
-        self.alive, self.trust = self._hopeful.alive, self._hopeful.trust
-
-    def forget(self) -> None:
-        self._hopeful.forget()
-        self._remembering.forget()
-
-    def has_text(self, expr: Expr) -> bool:
-        """Return True if `expr` has a text without repeated captures, or none is found soon."""
-        if not self._hopeful.alive(expr):
-            return False
-        try:
-            return not self._captures() or self._remembering.alive(expr)
-        except LimitError:
-            return True
-
-    def word(self, expr: Expr, reading: int = READING) -> Word | None:
-        """The shortest text of `expr`; raises LimitError after `reading` states."""
-        hoped = self._hopeful.word(expr)
-        if hoped is None or not self._captures():
-            return hoped
-        return self._remembering.word(expr, reading)
-
-    def hoped(self, expr: Expr) -> Word | None:
-        """`word` if it is found soon, else a text that may repeat captures."""
-        try:
-            return self.word(expr)
-        except LimitError:
-            return self._hopeful.word(expr)

@@ -18,7 +18,7 @@ merged step by step, and their times are the greatest rank so far.
 """
 
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate, groupby, pairwise
 from typing import Final, TypeAlias, final
 
@@ -134,32 +134,21 @@ class Merges:
             [(row[-1], *time) for (_, row), time in zip(steps, times, strict=True)],
         )
 
-    def _right_edge(self, token: int) -> list[Edge]:
-        """The symbols on the right edge of a token."""
+    def _edge(self, token: int, side: int) -> list[Edge]:
+        """The symbols on the left (0) or right (1) edge of a token."""
         if token in self._odd:
-            return self._odd[token][1]
-        found: list[Edge] = []
-        end = NEVER
+            return self._odd[token][side]
+        found, end, inner = list[Edge](), NEVER, (self._left, self._right)[side]
         while token >= 0:
             born = self._birth[token]
             found.append((token, born, end, end))
-            end, token = born, self._right[token]
+            end, token = born, inner[token]
         return found
-
-    def _left_edge(self, token: int) -> Iterable[Edge]:
-        if token in self._odd:
-            yield from self._odd[token][0]
-            return
-        end = NEVER
-        while token >= 0:
-            born = self._birth[token]
-            yield token, born, end, end
-            end, token = born, self._left[token]
 
     def _crosses(self, before: int, after: int, *, apart: bool = False) -> bool:
         """Return True if a merge crosses the cut; `apart` ignores that of the two tokens."""
-        left = [*self._left_edge(after)]
-        for a, born_a, until_a, limit_a in self._right_edge(before):
+        left = self._edge(after, 0)
+        for a, born_a, until_a, limit_a in self._edge(before, 1):
             row = a * self._size
             for b, born_b, until_b, limit_b in left:
                 found = self._ranks.get(row + b)
@@ -200,7 +189,7 @@ class Merges:
 
     def _clashing(self, before: int) -> Ids:
         found = [np.array([t for t in self._odd if not self.joins(before, t)], np.int64)]
-        for a, born, until, limit in self._right_edge(before):
+        for a, born, until, limit in self._edge(before, 1):
             low, high = self._partner_offsets[a : a + 2].tolist()
             partners, ranks = self._partners[low:high], self._partner_ranks[low:high]
             near = (ranks < limit) & (self._births[partners] < until)
