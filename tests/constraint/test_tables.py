@@ -145,17 +145,17 @@ def test_an_open_set_of_keys_is_refused() -> None:
 
 def test_what_is_remembered_makes_states_of_its_own() -> None:
     machine = Derivatives(distinct())
-    table = byte_table(machine, distinct(), 10_000)
+    following, accepting = byte_table(machine, distinct(), 10_000)
     state: Expr | None = machine.start()
     number = 1
     for byte in b"[,ab,a]":
         state = machine.step(state, byte) if state is not None else None
-        number = int(table.following[number, byte])
+        number = int(following[number, byte])
         assert state is not None
         assert [machine.step(state, b) is not None for b in ALPHABET] == [
-            table.following[number, b] > 0 for b in ALPHABET
+            following[number, b] > 0 for b in ALPHABET
         ]
-    assert table.accepting[number]
+    assert accepting[number]
 
 
 def test_more_work_than_the_budget_allows_is_refused() -> None:
@@ -184,16 +184,16 @@ def test_more_memory_than_the_budget_allows_is_refused() -> None:
 def test_a_token_is_the_function_of_its_bytes(rows: list[list[int]], tokens: list[bytes]) -> None:
     following = np.array([[0] * 256, *rows], np.int32)
     vocabulary = gw.Vocabulary(tokens)
-    functions = token_functions(following, vocabulary, 1 << 20)
+    functions, after = token_functions(following, vocabulary, 1 << 20)
     ids = vocabulary.trie.token_ids
-    for token, function in zip(ids.tolist(), functions.function.tolist(), strict=True):
+    for token, function in zip(ids.tolist(), functions.tolist(), strict=True):
         expected = []
         for state in range(4):
             for byte in tokens[token]:
                 state = int(following[state, byte])  # noqa: PLW2901
             expected.append(state)
-        assert functions.after[function].tolist() == expected
-    assert len({row.tobytes() for row in functions.after}) == len(functions.after)
+        assert after[function].tolist() == expected
+    assert len({row.tobytes() for row in after}) == len(after)
 
 
 def test_more_than_65536_classes_are_numbered_in_32_bits() -> None:

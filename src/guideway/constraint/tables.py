@@ -17,20 +17,14 @@ from guideway.language.regular import bytes_of
 from guideway.vocabulary.vocabulary import Vocabulary
 
 
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class ByteTable:
-    """All states of a language, numbered from 1; 0 is no state.
+def byte_table(
+    machine: Derivatives, start: Expr, most_states: int
+) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+    """The states reachable from `start`, which is number 1; 0 is no state.
 
-    `following`: int32[states + 1, 256]. `accepting`: bool[states + 1].
+    Returns int32[states + 1, 256], the state after each byte, and bool[states + 1], whether it
+    accepts.
     """
-
-    following: NDArray[np.int32]
-    accepting: NDArray[np.bool_]
-
-
-def byte_table(machine: Derivatives, start: Expr, most_states: int) -> ByteTable:
-    """The table of the states reachable from `start`, which is number 1."""
     numbers: dict[Expr, int] = {start: 1}
     rows = [np.zeros(256, np.int32)]
     queue = deque([start])
@@ -50,7 +44,7 @@ def byte_table(machine: Derivatives, start: Expr, most_states: int) -> ByteTable
                 limit="most_states",
                 given=most_states,
             )
-    return ByteTable(np.stack(rows), np.array([False, *map(machine.accepts, numbers)]))
+    return np.stack(rows), np.array([False, *map(machine.accepts, numbers)])
 
 
 def _arcs(machine: Derivatives, state: Expr) -> Iterator[tuple[int, Expr]]:
@@ -70,23 +64,14 @@ def _arcs(machine: Derivatives, state: Expr) -> Iterator[tuple[int, Expr]]:
 STAYS: Final = 1
 
 
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class TokenFunctions:
-    """Tokens as functions on states.
-
-    `function`: int32[tokens with a spelling], in the order of the trie's `token_ids`; 0 leads
-    nowhere. `after`: int32[functions, states]; 0 is no state.
-    """
-
-    function: NDArray[np.int32]
-    after: NDArray[np.int32]
-
-
 def token_functions(
     following: NDArray[np.int32], vocabulary: Vocabulary, most_bytes: int
-) -> TokenFunctions:
-    """The functions of the tokens over a byte table, int32[states, 256]."""
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """The tokens as functions on the states of a byte table, int32[states, 256].
+
+    Returns int32[tokens with a spelling], the function of each in the order of the trie's
+    `token_ids`, where 0 leads nowhere; and int32[functions, states], the state after each.
+    """
     functions = _Functions(following, most_bytes)
     trie = vocabulary.trie
     found = np.zeros(len(trie) + 1, np.int32)
@@ -98,7 +83,7 @@ def token_functions(
         above, here = found[parents[alive]], nodes[alive]
         found[here] = functions.extended(above, trie.byte[here])
     held = np.diff(trie.token_offsets)
-    return TokenFunctions(np.repeat(found[:-1], held), functions.after())
+    return np.repeat(found[:-1], held), np.stack(functions.rows)
 
 
 @final
@@ -110,8 +95,8 @@ class _Functions:
         self._most = most_bytes // (4 * len(following))
         self._most_bytes = most_bytes
         stays = np.arange(len(following), dtype=np.int32)
-        self._rows = [np.zeros_like(stays), stays]
-        self._numbers = {row.tobytes(): number for number, row in enumerate(self._rows)}
+        self.rows = [np.zeros_like(stays), stays]
+        self._numbers = {row.tobytes(): number for number, row in enumerate(self.rows)}
         self._extended: dict[int, int] = {}  # function * 256 + byte class → function
 
     def extended(self, function: NDArray[np.int32], byte: NDArray[np.uint8]) -> NDArray[np.int32]:
@@ -121,16 +106,13 @@ class _Functions:
         known = self._extended
         for pair in distinct.tolist():
             if pair not in known:
-                known[pair] = self._number(self._columns[pair & 255][self._rows[pair >> 8]])
+                known[pair] = self._number(self._columns[pair & 255][self.rows[pair >> 8]])
         return np.array([known[pair] for pair in distinct.tolist()], np.int32)[place]
 
-    def after(self) -> NDArray[np.int32]:
-        return np.stack(self._rows)
-
     def _number(self, row: NDArray[np.int32]) -> int:
-        number = self._numbers.setdefault(row.tobytes(), len(self._rows))
-        if number == len(self._rows):
-            self._rows.append(row)
+        number = self._numbers.setdefault(row.tobytes(), len(self.rows))
+        if number == len(self.rows):
+            self.rows.append(row)
             if number > self._most:
                 raise LimitError(
                     f"the tables take more than {self._most_bytes} bytes: simplify the source, or "
@@ -184,16 +166,16 @@ def build_tables(
 ) -> Tables:
     """Tables of the language `start`, which begins with the lead of the vocabulary."""
     machine = Derivatives(start, vocabulary.spellable, Meter(budget).tick)
-    table = byte_table(machine, start, most_states)
-    functions = token_functions(table.following, vocabulary, budget.table_bytes)
-    used, column = np.unique(functions.function, return_inverse=True)
-    following = functions.after[used].T
+    bytes_after, accepting = byte_table(machine, start, most_states)
+    functions, after = token_functions(bytes_after, vocabulary, budget.table_bytes)
+    used, column = np.unique(functions, return_inverse=True)
+    following = after[used].T
     if not vocabulary.closed:
-        following = _without_dead_ends(following, table.accepting)
+        following = _without_dead_ends(following, accepting)
     states = _reachable(following)
     number = np.full(len(following), NO_STATE, np.int32)
     number[states] = np.arange(len(states))
-    accepting = table.accepting[states]
+    accepting = accepting[states]
     following = number[following[states]]
 
     never = np.full(len(states), NO_STATE, np.int32)
