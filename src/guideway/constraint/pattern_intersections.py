@@ -334,33 +334,33 @@ class _Kept:
     def meet(self, part: Any) -> bool:
         """Return True if patterns meet in a part; cheaper than `all_of`."""
         found, left = _Found(), _MOST_PARTS + _width(part)
-        todo: list[tuple[Any, int, bool]] = [(part, 0, False)]
-        while todo and left:
-            one, depth, inside = todo.pop()
-            if one.__class__ is not dict or depth > _DEEPEST or _SAYING.isdisjoint(one):
-                continue
-            left -= 1
-            self.looked_at += 1
-            found.read(one, inside=inside)
-            found.meeting |= depth == 0 and "pattern" in one
-            depth += 1
-            todo += [
-                (beside, depth, inside or name in _DENYING) for name, beside in self._beside(one)
-            ]
+        for one, depth, inside in self._applying(part, left):
+            if not _SAYING.isdisjoint(one):
+                self.looked_at += 1
+                found.read(one, inside=inside)
+                found.meeting |= depth == 0 and "pattern" in one
         return found.meet()
 
     def contained(self, part: Any) -> tuple[list[Any], list[Any]]:
         """The `contains` and the `items` that apply to one array."""
-        told, every, left = list[Any](), list[Any](), _MOST_PARTS
-        todo: list[tuple[Any, int]] = [(part, 0)]
-        while todo and left:
-            one, depth = todo.pop()
-            if one.__class__ is dict and depth <= _DEEPEST:
-                left -= 1
-                told += [one["contains"]] if "contains" in one else ()
-                every += [one["items"]] if "items" in one else ()
-                todo += [(beside, depth + 1) for _, beside in self._beside(one)]
+        told, every = list[Any](), list[Any]()
+        for one, _, _ in self._applying(part, _MOST_PARTS):
+            told += [one["contains"]] if "contains" in one else ()
+            every += [one["items"]] if "items" in one else ()
         return told, every
+
+    def _applying(self, part: Any, left: int) -> Iterator[tuple[dict[str, Any], int, bool]]:
+        """The subschemas that apply to one value, their depth, and True under `not` or `if`."""
+        todo: list[tuple[Any, int, bool]] = [(part, 0, False)]
+        while todo and left:
+            one, depth, inside = todo.pop()
+            if one.__class__ is dict and depth <= _DEEPEST:
+                left -= not _SAYING.isdisjoint(one)
+                yield one, depth, inside
+                todo += [
+                    (beside, depth + 1, inside or name in _DENYING)
+                    for name, beside in self._beside(one)
+                ]
 
     def _beside(self, part: dict[str, Any]) -> Iterator[tuple[str, Any]]:
         """The subschemas that apply to the same value, and their keywords."""

@@ -49,7 +49,7 @@ from guideway.language.nodes import (
     operands,
     rebuilt,
 )
-from guideway.language.regular import firsts, line, partition, parts_of, surely_endless
+from guideway.language.regular import bytes_of, firsts, line, partition, parts_of, surely_endless
 from guideway.language.shortest_string import (
     LONGEST,
     Least,
@@ -106,9 +106,8 @@ def ways_on(option: Expr, lines: Iterable[tuple[int, Expr]], derive: Derive) -> 
     first = 0
     for members, _ in lines:
         first |= members
-    for byte in range(256):
-        if first >> byte & 1:
-            yield byte, read_byte(option, byte, derive)
+    for byte in bytes_of(first):
+        yield byte, read_byte(option, byte, derive)
 
 
 _Rest = TypeVar("_Rest", Expr, "Expr | None")

@@ -1,6 +1,6 @@
 """Constructors of expressions: they simplify to a normal form, and intern the result."""
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from functools import cache, reduce
 from operator import itemgetter
 from typing import Any, Final, TypeAlias, final
@@ -445,16 +445,17 @@ def either(options: Iterable[bytes | Expr]) -> Expr:
     """Union of the options, with common prefixes factored out."""
     letters: list[bytes] = []
     others: list[Expr] = []
-    for option in _flatten(options):
+    for option in options:
         if isinstance(option, bytes):
             letters.append(option)
-        else:
-            others.append(option)
+        elif option is not EMPTY:
+            others += option.options if isinstance(option, Alt) else (option,)
     if not others:
         return branching(((word, EPSILON) for word in letters), ONE_BYTE.__getitem__)
     if len(others) == 1 and not letters:
         return others[0]
-    return _either_of_parts([*map(_spelled, letters), *others])
+    spend(sum(len(word) // _FREE for word in letters))
+    return _either_of_parts([*map(literal, letters), *others])
 
 
 def all_of(exprs: Iterable[Expr]) -> Expr:
@@ -586,19 +587,6 @@ def _put_together(
         further = 0 if head.regular else depth - 1
         others.append(concat(head, alt_by_head(tuple(rest), known, further)))
     return alt(*others)
-
-
-def _flatten(options: Iterable[bytes | Expr]) -> Iterator[bytes | Expr]:
-    for option in options:
-        if isinstance(option, Alt):
-            yield from option.options
-        elif option is not EMPTY:
-            yield option
-
-
-def _spelled(word: bytes) -> Expr:
-    spend(len(word) // _FREE)
-    return literal(word)
 
 
 class Uncaptured:

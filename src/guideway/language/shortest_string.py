@@ -6,7 +6,6 @@ A `Word` is a text in linked pieces, so that a long repetition has a length and 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from heapq import heappop, heappush
 from itertools import count
 from typing import Any, Final, NamedTuple, TypeAlias, assert_never, final
@@ -431,9 +430,14 @@ class Least:
                 raise _Unknown
             return None
 
-        settled = partial(self._is_settled, missing, guesses)
-        pays = self._afford, self._portion
-        written = Answers(self._in_bytes(look), settled, self._kept, *pays, self._spellable)
+        written = Answers(
+            self._in_bytes(look),
+            lambda: not (missing or guesses or self._short) and self._left_out is None,
+            self._kept,
+            self._afford,
+            self._portion,
+            self._spellable,
+        )
         while stack:
             node = stack[-1]
             missing.clear()
@@ -449,9 +453,6 @@ class Least:
             else:
                 found.setdefault(stack.pop(), word)
                 self._fuel(1)
-
-    def _is_settled(self, missing: dict[Expr, None], guesses: dict[Rule, Found]) -> bool:
-        return not (missing or guesses or self._short) and self._left_out is None
 
     def _met(
         self, rule: Rule, found: dict[Expr, Found], guesses: dict[Rule, Found], *, within: bool
