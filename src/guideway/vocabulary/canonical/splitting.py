@@ -249,8 +249,8 @@ class _Reader:
             raise self.refusal()
         steps = ways.pop()
         for way in reversed(ways):
-            leave = len(steps) + 1
-            steps = [("fork", 1, len(way) + 2), *way, ("fork", leave, leave), *steps]
+            leave: Step = ("fork", len(steps) + 1, len(steps) + 1)
+            steps = [_fork(1, len(way) + 2, ""), *way, leave, *steps]
         return steps
 
     def _sequence(self, depth: int) -> list[Step]:
@@ -298,7 +298,8 @@ class _Reader:
             steps.append(_fork(-len(item), 1, lazy))
         elif high < 0:
             around = len(item) + 1
-            steps = [_fork(1, around + 1, lazy), *item, ("fork", -around, -around)]
+            again: Step = ("fork", -around, -around)
+            steps = [_fork(1, around + 1, lazy), *item, again]
         else:
             for left in range(high - low, 0, -1):
                 steps += [_fork(1, left * (len(item) + 1), lazy), *item]
