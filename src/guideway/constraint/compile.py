@@ -11,6 +11,7 @@ from typing import Final, TypeAlias, TypeVar, final
 
 from guideway.chat.parts import check_levels, parts_of
 from guideway.constraint.comparison import conflict, placed, undecided
+from guideway.automaton.lexer_dfa import shared_dfa
 from guideway.constraint.compiled import CompiledConstraint
 from guideway.constraint.lowering import lower_source
 from guideway.constraint.pattern_intersections import Trials, trials, wide_part
@@ -235,6 +236,7 @@ def _compile(
     with metered(meter.tick, fresh=True):
         expr = lower_source(resolved.source, Decisions(meter.tick))
         machine = Derivatives(expr, spelled.spellable, meter.tick)
+        machine.living.consult(shared_dfa(spelled.spellable).alive)
         # `has_text` lowers the parts that it needs.
         lives = _ask_naming_parts(resolved.source, lambda: machine.has_text(expr))
         if not lives:
