@@ -9,9 +9,9 @@ from threading import Lock
 from time import perf_counter
 from typing import Final, TypeAlias, TypeVar, final
 
+from guideway.automaton.lexer_dfa import shared_dfa
 from guideway.chat.parts import check_levels, parts_of
 from guideway.constraint.comparison import conflict, placed, undecided
-from guideway.automaton.lexer_dfa import shared_dfa
 from guideway.constraint.compiled import CompiledConstraint
 from guideway.constraint.lowering import lower_source
 from guideway.constraint.pattern_intersections import Trials, trials, wide_part
