@@ -52,7 +52,7 @@ class Records:
             self._place(name, "hashes", np.zeros(2 * _ROOMS[name], np.int32))
         context = self.context  # 0 means none
         context.records.used = context.sets.used = context.lines.used = 1
-        context.states.used = context.options_used = 1
+        context.states.used = 1
         context.states.room, context.effort.room = states, EFFORT
         self._regex(at.EMPTY).about = at.DEAD
         self._known: dict[Expr, int] = {EMPTY: at.EMPTY}
@@ -86,14 +86,7 @@ class Records:
 
     def guess(self, record: int) -> int:
         """Estimate of the fewest bytes of a text of a record; may be too high."""
-        return self._bound(record, 0)
-
-    def most(self, record: int) -> int:
-        """Upper bound on the bytes of a text that begin a character; FARTHEST if unbounded."""
-        return self._bound(record, at.MOST_OF)
-
-    def _bound(self, record: int, bit: int) -> int:
-        return self._regex(record).guess >> bit & (2 * at.FARTHEST - 1)
+        return self._regex(record).guess & (2 * at.FARTHEST - 1)
 
     def expr(self, record: int) -> Expr:
         """An expression with the language of a record."""
@@ -108,6 +101,12 @@ class Records:
                 one = stack.pop()
                 made[one] = self._expr(one, [made[part] for part in parts])
         return made[record]
+
+    def both(self, left: int, right: int) -> int:
+        """The record of an intersection."""
+        made = np.zeros(1, np.int64)
+        self._asked(at.WRITE, 0, np.array([at.AND, left, right, 0, 0]), made)
+        return int(made[0])
 
     def _regex(self, record: int) -> Regex:
         """The fields of a record, in the memory of kernels, which never moves."""

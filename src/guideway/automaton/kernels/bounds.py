@@ -170,13 +170,6 @@ def know_length(context: Context, pair: int, between: int) -> int:
     return code
 
 
-@once
-def _is_exact(context: Context, fewest: int, inside: int, between: int) -> bool:
-    """Return True if no text with characters of several bytes has fewer of them."""
-    plainly = context.lexer_flags[between] & at.PLAINLY != 0
-    return fewest < at.UNKNOWN and (plainly or fewest <= (2 if inside == between else 1))
-
-
 @inner
 def alive(context: Context, state: int, inside: int, between: int, low: int, high: int) -> int:
     """Return 1 if a text goes on with `low` to `high` characters (-1: unbounded), else 0."""
@@ -186,8 +179,6 @@ def alive(context: Context, state: int, inside: int, between: int, low: int, hig
     fewest = length.fewest - 1
     if fewest <= most and (low <= fewest or length.steady != 0):
         return 1
-    if fewest > most and _is_exact(context, fewest + 1, inside, between):
-        return 0
     return _alive_exactly(context, state, inside, between, low, high)
 
 

@@ -29,13 +29,12 @@ from guideway.automaton.kernels.intern import (
     text_of,
 )
 from guideway.automaton.kernels.layout import Context, Step
-from guideway.automaton.kernels.lexer_states import expand_wanted, explore, split_state, write
+from guideway.automaton.kernels.lexer_states import expand_wanted, explore, write
 from guideway.automaton.kernels.macro_states import finish, judge, read_each, read_one
 from guideway.automaton.kernels.object_keys import build_keys, first_frame, rehash_frames
 from guideway.automaton.kernels.record_layout import (
     NUMBER,
     REHASH_RECORDS,
-    SPLIT,
     WRITE,
     RegexContext,
 )
@@ -131,8 +130,8 @@ def lexemes(
     """Run one operation on the records of a lexer DFA; -1 if `want` has no room.
 
     WRITE: the expressions of a program. NUMBER a: the lexical state of record a. EXPAND a: the row
-    of state a. SPLIT a: its options. IS_CODE a: record a is a prefix code. IS_ALIVE a: it has a
-    text. IS_OPEN a: see `automaton.lexer_dfa`.
+    of state a. IS_CODE a: record a is a prefix code. IS_ALIVE a: it has a
+    text. HAS_OPTION a: as IS_ALIVE, option by option. IS_OPEN a: see `automaton.lexer_dfa`.
     """
     context.listed.used = context.effort.used = context.want = 0
     found = 0
@@ -142,8 +141,6 @@ def lexemes(
         found = state_of(context, a)
     elif what == REHASH_RECORDS:
         rehash(context)
-    elif what == SPLIT:
-        split_state(context, a)
     else:
         found = explore(context, what, a)
     return found if context.want == 0 else -1

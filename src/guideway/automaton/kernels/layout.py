@@ -640,7 +640,3 @@ LEXER: Final = 41  # macro state, table, LINES: terminals that are being lexed
 PER_STACK: Final = 42  # a node of such a macro state whose verdict depends on the LALR states
 LEXER_KEY: Final = 43  # SETS of terminals, first way, ways * 4 + where, guards, table; see `target`
 SETS: Final = 44  # four words of a set, the next SETS or 0
-
-# Flag of the lexical state between characters: each character has a one-byte spelling, and
-# intersecting patterns accept all spellings of a text or none.
-PLAINLY: Final = 16

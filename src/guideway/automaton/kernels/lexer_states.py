@@ -123,30 +123,6 @@ def _put_back(context: RegexContext, place: int, base: int, end: int) -> None:
             push(context, listed[index])
 
 
-@inner
-def split_state(context: RegexContext, state: int) -> None:
-    """Write the options of a state, -1 if not split; never changed later, as others may read."""
-    base, listed = context.listed.used, context.listed
-    count, kept = list_options(context, context.state_records[state]), base
-    for index in range(base, base + count):
-        option = listed[index]
-        if context.want == 0 and context.records[option].about & at.DEAD == 0:
-            listed[kept], kept = state_of(context, option), kept + 1
-    context.listed.used = base
-    if context.want:
-        return
-    begin, options = context.options_used, context.options
-    if count == 1 or begin + count + 1 > at.OPTIONS_ROOM:
-        context.option_at[state] = -1
-        return
-    for index in range(base, kept):
-        options[begin + index - base] = listed[index]
-    options[begin + kept - base] = 0
-    context.options_used = begin + kept - base + 1
-    fence()
-    context.option_at[state] = begin
-
-
 _MOST_ITEM_STATES: Final = 2048
 _MOST_OPEN: Final = 512
 _MOST_SPENT: Final = 1 << 17  # EFFORT before Python is asked to account for it
@@ -157,46 +133,32 @@ _SPLITTING: Final = 0x5555 << 14  # if it is begun the first, third, ... time: `
 
 @inner
 def explore(context: RegexContext, what: int, start: int) -> int:
-    """EXPAND state `start`, or decide IS_CODE, IS_ALIVE or IS_OPEN of record `start`.
+    """EXPAND state `start`, or decide a property of record `start`.
 
-    `listed` has the queue of records, from `place` on. A search runs before a record is done, if
-    needed; its heap is after the queue.
+    `listed` has the queue of records, from `place` on, and the heap of a search after it.
     """
     context.generation += 1
-    turn, sought, last, heap, place = context.generation, 0, 0, 0, 0
-    short, steps, splits = False, 0, context.effort.room & _SPLITTING != 0
+    turn, place = context.generation, 0
+    if what == at.HAS_OPTION:
+        return _has_option(context, start)
     if what == at.EXPAND:  # an option of a state may be empty, so no check
         push(context, context.state_records[start])
         context.records[context.listed[0]].queued = turn
     else:
         _queue(context, start, turn)
     while place < context.listed.used and context.want == 0:
-        queued = context.listed[place]
-        record = nearest(context, heap) if sought else queued
+        record, place = context.listed[place], place + 1
         derive(context, record)
-        if sought:
-            steps += 1
-            split = splits and steps > _WHOLE_SEARCH
-            sought, last = _look_on(context, heap, record, sought, last, split)
-            if short and sought and context.listed.used - heap > _SHORT_SEARCH:
-                context.records[sought].about = context.records[sought].about | at.HARD
-                context.listed.used, sought = heap, 0
-            continue
-        found = _unknown(context, record)
-        sought, short = abs(found), found < 0
-        if sought:
-            context.generation += 1
-            heap, last, steps = context.listed.used, _met(context, sought, 0, 0), 0
-            push(context, sought)
-            continue
-        place += 1
+        for index in range(context.records[record].arcs_at, context.records[record].arcs_end):
+            _decide(context, context.lines[index] & 0xFFFFFFFF)
+        if context.want:
+            break
         if what == at.EXPAND:
             _expand(context, record)
-            return 1
+            break
         if what == at.IS_ALIVE:
-            return int(
-                context.records[record].about & at.NULLABLE != 0 or _goes_on(context, record)
-            )
+            about = context.records[record].about
+            return int(about & at.NULLABLE != 0 or _goes_on(context, record))
         if _denies(context, what, record, start):
             return 0
         for index in range(context.records[record].arcs_at, context.records[record].arcs_end):
@@ -220,31 +182,70 @@ def expand_wanted(context: Context) -> bool:
     return regexes.want == 0
 
 
+@once
+def _has_option(context: RegexContext, record: int) -> int:
+    """Return 1 if an option of a record has a text, else 0.
+
+    Records have options in common, so most are decided already.
+    """
+    for index in range(list_options(context, record)):
+        option = context.listed[index]
+        _decide(context, option)
+        if context.records[option].about & (at.SURE | at.ALIVE):
+            return 1
+    return 0
+
+
 @inner
-def _unknown(context: RegexContext, record: int) -> int:
-    """The record to search first; 0 if liveness after each arc is known; negative: only a part."""
+def _decide(context: RegexContext, record: int) -> None:
+    """Find out whether a record has a text."""
+    part = _undecided(context, record)
+    while part != 0 and context.want == 0:
+        _search(context, abs(part), part < 0)
+        part = _undecided(context, record)
+
+
+@inner
+def _search(context: RegexContext, sought: int, short: bool) -> None:
+    """Search a text of a record, best first; if `short`, the record is HARD if that takes long."""
+    context.generation += 1
+    heap, last, steps = context.listed.used, _met(context, sought, 0, 0), 0
+    splits = context.effort.room & _SPLITTING != 0
+    push(context, sought)
+    while sought and context.want == 0:
+        record, steps = nearest(context, heap), steps + 1
+        derive(context, record)
+        split = splits and steps > _WHOLE_SEARCH
+        sought, last = _look_on(context, heap, record, sought, last, split)
+        if short and sought and context.listed.used - heap > _SHORT_SEARCH:
+            context.records[sought].about = context.records[sought].about | at.HARD
+            context.listed.used, sought = heap, 0
+
+
+@inner
+def _undecided(context: RegexContext, record: int) -> int:
+    """The record to search for the verdict on a record; 0 if it is known; negative: only a part."""
     listed, base = context.listed, context.listed.used
-    for index in range(context.records[record].arcs_at, context.records[record].arcs_end):
-        push(context, context.lines[index] & 0xFFFFFFFF)
-        while context.listed.used > base and context.want == 0:
-            part = listed[context.listed.used - 1]
-            if context.records[part].about & (at.SURE | at.ALIVE | at.DEAD):
-                context.listed.used -= 1
-                continue
-            kind = context.records[part].kind
-            if kind == at.AND:
-                inside = undecided_pair(context, part)
-                if inside:
-                    push(context, inside)
-                if inside or context.records[part].about & at.DEAD:
-                    continue
-            if kind in (at.AND, at.NOT, at.RULE):
-                below = listed[context.listed.used - 2] if context.listed.used > base + 1 else 0
-                context.listed.used = base
-                return -part if context.records[below].kind == at.AND else part
-            inside = _deciding(context, part)
+    push(context, record)
+    while context.listed.used > base and context.want == 0:
+        part = listed[context.listed.used - 1]
+        if context.records[part].about & (at.SURE | at.ALIVE | at.DEAD):
+            context.listed.used -= 1
+            continue
+        kind = context.records[part].kind
+        if kind == at.AND:
+            inside = undecided_pair(context, part)
             if inside:
                 push(context, inside)
+            if inside or context.records[part].about & at.DEAD:
+                continue
+        if kind in (at.AND, at.NOT, at.RULE):
+            below = listed[context.listed.used - 2] if context.listed.used > base + 1 else 0
+            context.listed.used = base
+            return -part if context.records[below].kind == at.AND else part
+        inside = _deciding(context, part)
+        if inside:
+            push(context, inside)
     return 0
 
 

@@ -29,7 +29,7 @@ class Regex(Record):
     c: i64
     hash: i64
     about: i64  # flags, see below
-    guess: i64  # guess of the fewest bytes of a text; also LEAST, MOST_OF
+    guess: i64  # guess of the fewest bytes of a text; also LEAST
     lines_at: i64
     lines_end: i64  # 0 until made
     arcs_at: i64
@@ -68,9 +68,6 @@ class RegexContext(Record):
     flags: Rows[u8]
     leads: Rows[Words]
     state_records: Rows[i32]
-    option_at: Rows[i32]  # 0 unknown, -1 if there is one option, or index
-    options: Rows[i32]  # options from that index, up to a 0
-    options_used: i64
 
 
 # Growing tables, as `want` tells them; a body of a rule is made by Python when first needed.
@@ -78,7 +75,6 @@ TABLES: Final = ("records", "sets", "parts", "lines", "listed", "states", "effor
 RECORDS, SETS, PARTS, LINES, LISTED, STATES, EFFORT, BODIES = range(len(TABLES))
 
 LEAST: Final = 21  # bit of `guess` where a lower bound of the bytes of a text begins
-MOST_OF: Final = 42  # and an upper bound of its UTF-8 lead bytes; both at most FARTHEST
 FARTHEST: Final = 1 << 20
 
 # Kinds, with A, B and C. The order is that of the constants below.
@@ -113,6 +109,4 @@ IS_CODE: Final = 3
 REHASH_RECORDS: Final = 4
 IS_ALIVE: Final = 5
 IS_OPEN: Final = 6
-SPLIT: Final = 7
-
-OPTIONS_ROOM: Final = 1 << 22
+HAS_OPTION: Final = 7

@@ -156,17 +156,17 @@ def _new(context: RegexContext, place: int, code: int, kind: int, a: int, b: int
     if kind == at.ALT:
         _describe_union(context, made, a, b)
     else:
-        _describe(context, made, kind, a, b, c)
+        _describe(context, made, kind, a, b)
     return made
 
 
 @once
-def _describe(context: RegexContext, made: int, kind: int, a: int, b: int, c: int) -> None:
-    about, guess, least, most = 0, 0, 0, at.FARTHEST
+def _describe(context: RegexContext, made: int, kind: int, a: int, b: int) -> None:
+    about, guess, least = 0, 0, 0
     if kind == at.EMPTY_KIND:
         about = at.DEAD
     elif kind == at.EPSILON_KIND:
-        about, most = at.NULLABLE, 0
+        about = at.NULLABLE
     elif kind == at.BYTES or (kind == at.RULE and b):
         about, guess = at.SURE, 1
     elif kind == at.RULE:
@@ -178,33 +178,28 @@ def _describe(context: RegexContext, made: int, kind: int, a: int, b: int, c: in
         about = context.records[a].about & (at.NULLABLE | at.SURE) if b else at.NULLABLE
         guess = guess_of(context, a) * min(b, at.FARTHEST)
         least = least_of(context, a) * min(b, at.FARTHEST)
-        most = most_of(context, a) * min(c, at.FARTHEST) if c >= 0 else most
-        most = 0 if most_of(context, a) == 0 else most
     else:
         about = context.records[a].about & context.records[b].about & (at.NULLABLE | at.SURE)
         about &= at.NULLABLE if kind == at.AND else about
         guess = guess_of(context, a) + guess_of(context, b)
         first, second = least_of(context, a), least_of(context, b)
         least = max(first, second) if kind == at.AND else first + second
-        first, second = most_of(context, a), most_of(context, b)
-        most = min(first, second) if kind == at.AND else first + second
     if kind == at.BYTES:
-        least, most = 1, 1 if _begins_one(context, a) else 0
+        least = 1
     context.records[made].about = about | at.SURE if about & at.NULLABLE else about
-    bounds = (min(most, at.FARTHEST) << at.MOST_OF) | (min(least, at.FARTHEST) << at.LEAST)
-    context.records[made].guess = bounds | min(guess, at.FARTHEST)
+    bound = min(least, at.FARTHEST) << at.LEAST
+    context.records[made].guess = bound | min(guess, at.FARTHEST)
 
 
 @once
 def _describe_union(context: RegexContext, made: int, begin: int, count: int) -> None:
-    parts, about, guess, least, most = context.parts, 0, at.FARTHEST, at.FARTHEST, 0
+    parts, about, guess, least = context.parts, 0, at.FARTHEST, at.FARTHEST
     for index in range(begin, begin + count):
         about |= context.records[parts[index]].about & (at.NULLABLE | at.SURE)
         guess = min(guess, guess_of(context, parts[index]))
         least = min(least, least_of(context, parts[index]))
-        most = max(most, most_of(context, parts[index]))
     context.records[made].about = about
-    context.records[made].guess = (most << at.MOST_OF) | (least << at.LEAST) | guess
+    context.records[made].guess = (least << at.LEAST) | guess
 
 
 @inner
@@ -216,20 +211,7 @@ def guess_of(context: RegexContext, record: int) -> int:
 @inner
 def least_of(context: RegexContext, record: int) -> int:
     """Lower bound of the bytes of a text."""
-    return (context.records[record].guess >> at.LEAST) & (2 * at.FARTHEST - 1)
-
-
-@inner
-def most_of(context: RegexContext, record: int) -> int:
-    """Upper bound of the UTF-8 lead bytes of a text, so of its characters; FARTHEST: none."""
-    return context.records[record].guess >> at.MOST_OF
-
-
-@once
-def _begins_one(context: RegexContext, bytes_: int) -> bool:
-    """Return True if a set has a byte that begins a UTF-8 character."""
-    sets = context.sets
-    return sets[bytes_].words[0] != 0 or sets[bytes_].words[1] != 0 or sets[bytes_].words[3] != 0
+    return context.records[record].guess >> at.LEAST
 
 
 @once
