@@ -13,7 +13,7 @@ limit tokens: an error within a step would end the engine.
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from threading import Lock
+from functools import lru_cache
 from typing import Any, Final, TypeAlias, TypeVar, cast, final
 
 from guideway.chat.structural_tags import KINDS, loaded
@@ -24,6 +24,7 @@ from guideway.language.budget import Budget
 from guideway.sources.sources import Source
 from guideway.vocabulary.vocabulary import Vocabulary
 
+MOST_ENDS: Final = 4  # sets of end ids whose vocabularies are kept
 WORKERS: Final = 2  # threads that compile: they share the GIL with the engine's loop
 
 Spec: TypeAlias = Mapping[str, Any]
@@ -66,27 +67,22 @@ class Compiler:
         """
         self._tokens, self._width = vocabulary, width
         self._budget = Budget.untrusted() if budget is None else budget
-        self._by_ends: dict[frozenset[int], Vocabulary] = {}
-        self._lock = Lock()
+        self._ending = lru_cache(MOST_ENDS)(self._with_ends)
         self._pool = ThreadPoolExecutor(WORKERS, "guideway-compile")
 
     def vocabulary(self, ends: Collection[int] | None = None) -> Vocabulary:
         """The vocabulary whose texts end with the ids `ends`; None for those of the tokenizer."""
+        wanted = frozenset(self._tokens.eos_ids if ends is None else ends)
+        return self._ending(frozenset(i for i in wanted if i < self._width))
+
+    def _with_ends(self, ends: frozenset[int]) -> Vocabulary:
         tokens = self._tokens
-        wanted = frozenset(tokens.eos_ids if ends is None else ends)
-        wanted = frozenset(i for i in wanted if i < self._width)
-        with self._lock:
-            found = self._by_ends.pop(wanted, None)
-            if found is None:
-                named = {name: i for name, i in tokens.special.items() if i < self._width}
-                left = _without(tokens.tokens[: self._width], wanted)
-                found = tokens.replaced(
-                    tokens=left, eos_ids=wanted, width=self._width, special=named
-                )
-            self._by_ends[wanted] = found  # the last one used
-            while len(self._by_ends) > _MOST_ENDS:
-                del self._by_ends[next(iter(self._by_ends))]
-        return found
+        return tokens.replaced(
+            tokens=_without(tokens.tokens[: self._width], ends),
+            eos_ids=ends,
+            width=self._width,
+            special={name: i for name, i in tokens.special.items() if i < self._width},
+        )
 
     def compile(self, request: object, ends: Collection[int] | None = None) -> CompiledConstraint:
         """The constraint of a request. Raises as `guideway.compile`."""
@@ -94,9 +90,6 @@ class Compiler:
 
     def run(self, work: Callable[..., Made], *given: object) -> "Future[Made]":
         return self._pool.submit(work, *given)
-
-
-_MOST_ENDS: Final = 4
 
 
 def _without(tokens: Sequence[bytes | None], ends: Collection[int]) -> list[bytes | None]:

@@ -7,6 +7,7 @@ custom tools, and an answer beside them.
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Final, TypeAlias, cast, final
 
 from pydantic import BaseModel, ValidationError
@@ -259,6 +260,7 @@ def _call(tool: protocol.CustomTool) -> Source:
 
 
 SEARCHES: Final = ("exactness", "num_beams", "best_of")
+EXPRESSIONS: Final = 64  # that are kept, for their caches
 
 
 @final
@@ -290,7 +292,7 @@ class Reader:
 
     def __init__(self, model: Model, name: str, names: Names, limits: Limits) -> None:
         self.model, self.name, self.names, self.limits = model, name, names, limits
-        self._made: dict[object, Model] = {}
+        self._built = lru_cache(EXPRESSIONS)(self._build)
 
     def chat(self, asked: protocol.ChatRequest) -> Asked:
         if asked.top_logprobs and not asked.logprobs:
@@ -417,28 +419,27 @@ class Reader:
 
     def _expression(self, asked: protocol.Common) -> Model:
         """The model of a request, with guidance, classifier and watermark."""
-        model = self.model_of(asked.model)
-        guided = None if asked.guidance is None else asked.guidance.model_dump_json()
-        key = guided, asked.classifier, asked.watermark
-        if key == (None, None, None):
-            return model
-        made = self._made.pop(key, None) or self._built(asked)
-        self._made[key] = made
-        while len(self._made) > 64:
-            del self._made[next(iter(self._made))]
-        return made
+        self.model_of(asked.model)
+        guided = None if asked.guidance is None else (asked.guidance.base, *asked.guidance.plus)
+        return self._built(guided, asked.classifier, asked.watermark)
 
-    def _built(self, asked: protocol.Common) -> Model:
+    def _build(
+        self,
+        guided: tuple[str, *tuple[protocol.Weighted, ...]] | None,
+        classifier: str | None,
+        watermark: str | None,
+    ) -> Model:
         made: Any = self.model
         models = {**self.names.models, self.name: self.model}
-        if asked.guidance is not None:
-            made = _look(models, asked.guidance.base, "guidance", "model")
-            for weight, name in asked.guidance.plus:
+        if guided is not None:
+            base, *plus = guided
+            made = _look(models, base, "guidance", "model")
+            for weight, name in plus:
                 made = made + weight * _look(models, name, "guidance", "model")
-        if asked.classifier is not None:
-            made = made + _look(self.names.classifiers, asked.classifier, "classifier")
-        if asked.watermark is not None:
-            made = made.watermarked(_look(self.names.watermarks, asked.watermark, "watermark"))
+        if classifier is not None:
+            made = made + _look(self.names.classifiers, classifier, "classifier")
+        if watermark is not None:
+            made = made.watermarked(_look(self.names.watermarks, watermark, "watermark"))
         return cast("Model", made)
 
 

@@ -12,7 +12,7 @@ reductions of the LALR automaton.
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, TypeAlias, cast, final
 
 from guideway.context_free.lark.errors import END, LarkGrammar, LarkTable
@@ -48,31 +48,18 @@ class Texts:
     """One text, and what regular expressions have to do with it."""
 
     def __init__(self, data: bytes) -> None:
-        self.data = data
-        self._machines: dict[Expr, Derivatives] = {}
-        self._ends: dict[tuple[Expr, int], Sequence[int]] = {}
-        self._holds: dict[tuple[Expr, int], bool] = {}
+        self.data, self._machine = data, cache(Derivatives)
+        self.ends, self.holds = cache(self._ends), cache(self._holds)
 
-    def ends(self, expr: Expr, begin: int) -> Sequence[int]:
+    def _ends(self, expr: Expr, begin: int) -> Sequence[int]:
         """Ends of its strings that begin there."""
-        key = expr, begin
-        if key not in self._ends:
-            states = enumerate(self._states(expr, begin), begin)
-            machine = self._machine(expr)
-            self._ends[key] = [end for end, state in states if machine.accepts(state)]
-        return self._ends[key]
+        states = enumerate(self._states(expr, begin), begin)
+        return [end for end, state in states if self._machine(expr).accepts(state)]
 
-    def holds(self, expr: Expr, begin: int) -> bool:
+    def _holds(self, expr: Expr, begin: int) -> bool:
         """Return True if the rest of the text is one of its strings."""
-        key = expr, begin
-        if key not in self._holds:
-            self._holds[key] = self._follows(expr, begin)
-        return self._holds[key]
-
-    def _follows(self, expr: Expr, begin: int) -> bool:
         if expr is ANYTHING:
             return True
-        end = begin - 1
         for end, state in enumerate(self._states(expr, begin), begin):
             if state is ANYTHING:
                 return True
@@ -90,12 +77,6 @@ class Texts:
                 return
             state = after
             yield state
-
-    def _machine(self, expr: Expr) -> Derivatives:
-        found = self._machines.get(expr)
-        if found is None:
-            found = self._machines[expr] = Derivatives(expr)
-        return found
 
 
 def read(places: Places, texts: Texts, ends: Ends) -> list[Leaf] | None:
