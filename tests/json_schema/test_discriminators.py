@@ -363,15 +363,6 @@ def test_branches_of_one_value_each_mean_what_they_say(
     assert [constraint.matches(json.dumps(value)) for value in LISTED_VALUES] == expected
 
 
-@pytest.mark.parametrize(
-    ("branches", "read"),
-    [(MANY, 2), (MANY[:9], 10), ([*MANY, {"minimum": 5}], 72), ([*MANY, True], 72)],
-)
-def test_they_are_one_schema_if_they_are_very_many(branches: list[Any], read: int) -> None:
-    document = parse_json_schema(gw.JsonSchema({"anyOf": branches}))
-    assert len([part for part in document.schemas if part != "never"]) == read
-
-
 def test_where_each_value_stands_twice_one_of_them_is_none() -> None:
     with pytest.raises(gw.UnsatisfiableError):
         gw.compile(gw.JsonSchema({"oneOf": [*MANY, *MANY]}), BYTES)
