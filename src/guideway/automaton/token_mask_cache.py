@@ -103,9 +103,8 @@ _ALL_LISTED: Final = 1 << 24
 _ALL_TRIES: Final = 1 << 16
 _ALL_COUNTED: Final = 1 << 16
 _MOST_EXITS: Final = MOST_FIRST  # nodes where tokens leave one state
-_FEW: Final = 2048  # tokens in a list; setting so many bits takes as long as a row of Llama 3
+_FEW: Final = 2048  # tokens in ranges; setting so many bits takes as long as a row of Llama 3
 _TOKENS: Final = 1 << 20
-_NO_HOLES: Final = np.zeros(0, np.int32)
 
 
 @final
@@ -241,7 +240,7 @@ class TokenMaskCache:
     def make_exits(self, state_mask: int, leads: "NDArray[np.uint64]") -> None:
         """Make the trie of those exits of a state mask that begin with one of these bytes."""
         with self._lock:
-            _, left = self._taken(*self._states[state_mask], leads)
+            left = self._taken(*self._states[state_mask], leads)
             self._add_exits(state_mask, leads, left)
 
     def _add_exits(self, state_mask: int, leads: "NDArray[np.uint64]", left: int) -> None:
@@ -291,24 +290,23 @@ class TokenMaskCache:
         """Make a state mask; return its number."""
         from guideway.automaton.kernels.entry import draw_state_mask
 
-        count, left = self._taken(below, state, leads)
-        holes, _, doubts, leaves = self._begun[:4].tolist()
-        few = below != 0 or count <= _FEW
-        tokens = self._found[2 * holes : 2 * holes + count] if few else _NO_HOLES
-        listed = len(tokens) == count or not few
-        if count > len(self._found) or not listed or left + doubts > len(self._left):
+        left = self._taken(below, state, leads)
+        ended, _, doubts, leaves = self._begun[:4].tolist()
+        ranges = self._found[: 2 * ended + 2]
+        if len(ranges) < 2 * ended + 2 or left + doubts > len(self._left):
             raise self._full()
         unsure = 0
         if doubts:
             unsure = self._list(np.array([doubts], np.int32)) + 1
             self._list(self._left[-doubts:])
-        first, row = 0, -1
-        if few:
-            first = self._list(tokens)
+        first, last, row = 0, 0, -1
+        if below != 0 or int((ranges[1::2] - ranges[::2]).sum()) <= _FEW:
+            first = self._list(ranges)
+            last = first + len(ranges)
         else:
             row = self._room("base")
-            draw_state_mask(self._context, self._found[: 2 * holes], self.base[row])
-        made = self._hang([row, first, first + len(tokens), leaves, 0, unsure])
+            draw_state_mask(self._context, ranges, self.base[row])
+        made = self._hang([row, first, last, leaves, 0, unsure])
         self._states[made] = below, state
         if leaves:
             self._add_exits(made, leads, left)
@@ -319,15 +317,15 @@ class TokenMaskCache:
         self.listed[first : first + len(numbers)] = numbers
         return first
 
-    def _taken(self, below: int, state: int, leads: "NDArray[np.uint64]") -> tuple[int, int]:
-        """Walk a subtree; return the numbers of tokens (in `_found`) and exits (in `_left`)."""
+    def _taken(self, below: int, state: int, leads: "NDArray[np.uint64]") -> int:
+        """Walk a subtree: ranges of tokens in `_found`; return the number of exits in `_left`."""
         from guideway.automaton.kernels.entry import state_mask
 
         self._context.cursor = 0
-        self._context.few, self._begun[:4] = _FEW, 0
+        self._begun[:4] = 0
         found, left = self._found, self._left
-        code = self._served(lambda c: state_mask(c, below, state, found, left, leads))
-        return code >> 32, code & 0xFFFFFFFF
+        self._served(lambda c: state_mask(c, below, state, found, left, leads))
+        return int(self._begun[1])
 
     def _served(self, kernel: "Callable[[Context], int]") -> int:
         while True:

@@ -277,7 +277,7 @@ class StateMask(Record):
     """The mask of a lexical state below a trie node."""
 
     base: i32  # row in `base_rows`, -1 if listed
-    first: i32  # tokens in `listed`: from, to
+    first: i32  # ranges of `trie_tokens` in `listed`: from, to
     last: i32
     leaves: i32  # whether tokens may leave it
     exits: i32  # first in `exit_tries`, or 0
@@ -510,8 +510,7 @@ class Context(Record):
     state_mask_values: Rows[i32]
     state_mask_room: i64
     base_rows: Rows[u32]
-    listed: Rows[i32]  # tokens of listed state masks
-    few: i64  # state masks with at most so many tokens are listed
+    listed: Rows[i32]  # ranges of tokens
     small: i64  # subtrees with at most so many nodes are walked each time
     loops: Rows[Ascii]  # bytes that lead from a lexical state to itself
     loop_flags: Rows[u8]  # see `state_masks`

@@ -187,19 +187,15 @@ def is_lead(leads: Sets, byte: int) -> bool:
 
 @inner
 def take_state_mask(
-    context: Context, below: int, state: int, holes: WholeInts, exits: WholeInts, leads: Sets
+    context: Context, below: int, state: int, ranges: WholeInts, exits: WholeInts, leads: Sets
 ) -> int:
     """Find the tokens below a trie node that stay within a lexical state, and its exits.
 
-    Tokens are in trie order, so the tokens that do not stay are written as ranges, `holes`. An exit
-    is the trie node of the first byte outside, if that byte is in `leads`. Nodes below which tokens
-    are unsure are written from the end of `exits` backwards. `begun` has the numbers of holes,
-    exits and unsure nodes. If at most `few` tokens stay, or below another node than the root, they
-    are listed after the holes.
-
-    Returns tokens << 32 | exits, counting entries without room too (for holes: one token too many),
-    or a code. After a code it resumes at `cursor` with the numbers in `begun`: of holes, exits and
-    unsure nodes, and whether any state accepts.
+    The tokens that stay are written as `ranges` of `trie_tokens`. An exit is the trie node of the
+    first byte outside, if that byte is in `leads`. Nodes below which tokens are unsure are written
+    from the end of `exits` backwards. Returns the number of ranges, or a code; after a code it
+    resumes at `cursor`. `begun` has the number of ranges but the last, of exits and of unsure
+    nodes, entries without room included, and whether any state accepts.
     """
     rows, flags = context.transitions, context.lexer_flags
     depths = context.trie_depths
@@ -208,13 +204,14 @@ def take_state_mask(
     states, so_far = context.walk, context.begun
     count, left, last = so_far[0], so_far[1], ends[below]
     states[depths[below]] = state
+    ranges[0] = context.trie_at[below + 1]
     node = max(context.cursor, below + 1)
     while node < last:
         depth = depths[node]
         after = rows[states[depth - 1]].after[bytes_[node]]
         if after < 0 or flags[after] & at.DOUBTS:
             _list_doubt(so_far, int(after), exits, left, node)
-            count = _note_hole(context, holes, count, node)
+            count = _end_range(context, ranges, count, node)
             node = ends[node]
             continue
         states[depth] = after
@@ -231,52 +228,24 @@ def take_state_mask(
             if whole == 0:
                 left = list_exits(context, node, exits, left, leads)
         node = ends[node] if whole else node + 1
-    so_far[0] = count
-    found = _count_inside(context, below, holes, count)
-    if below != 0 or found <= context.few:
-        _list_inside(context, below, holes, count)
-    return (found << 32) | left
-
-
-@once
-def _note_hole(context: Context, holes: WholeInts, count: int, node: int) -> int:
-    """Add the tokens of a subtree to the holes; return the number of holes."""
-    begin = context.trie_at[node]
-    end = context.trie_at[context.trie_ends[node]]
-    place = 2 * count
-    if 0 < place <= len(holes) and holes[place - 1] == begin:
-        holes[place - 1] = end
-        return count
-    if place + 2 <= len(holes):
-        holes[place], holes[place + 1] = begin, end
+    so_far[0], so_far[1] = count, left
+    if 2 * count + 1 < len(ranges):
+        ranges[2 * count + 1] = context.trie_at[last]
     return count + 1
 
 
 @once
-def _count_inside(context: Context, below: int, holes: WholeInts, count: int) -> int:
-    """The number of tokens that stay; too large if the holes had no room."""
-    starts = context.trie_at
-    if 2 * count > len(holes):
-        return len(holes) + 1
-    found = starts[context.trie_ends[below]] - starts[below + 1]
-    for index in range(count):
-        found -= holes[2 * index + 1] - holes[2 * index]
-    return found
-
-
-@once
-def _list_inside(context: Context, below: int, holes: WholeInts, count: int) -> None:
-    """List the tokens that stay after the holes, if there is room."""
-    starts = context.trie_at
-    ids = context.trie_tokens
-    ends = context.trie_ends
-    begin, to, room = starts[below + 1], 2 * count, len(holes)
-    for hole in range(count + 1 if 2 * count <= room else 0):
-        end = holes[2 * hole] if hole < count else starts[ends[below]]
-        for index in range(begin, min(end, begin + room - to)):
-            holes[to] = ids[index]
-            to += 1
-        begin = holes[2 * hole + 1] if hole < count else end
+def _end_range(context: Context, ranges: WholeInts, count: int, node: int) -> int:
+    """End the last range before the tokens of a subtree; return the number of ended ranges."""
+    begin = context.trie_at[node]
+    end = context.trie_at[context.trie_ends[node]]
+    place = 2 * count
+    if place < len(ranges) and count > 0 and ranges[place] == begin:
+        ranges[place] = end
+        return count
+    if place + 2 < len(ranges):
+        ranges[place + 1], ranges[place + 2] = begin, end
+    return count + 1
 
 
 @inner

@@ -28,7 +28,13 @@ from guideway.automaton.kernels.object_keys import (
 )
 from guideway.automaton.kernels.shared_closures import begin
 from guideway.automaton.kernels.state_masks import is_lead, leads_back
-from guideway.automaton.kernels.tries import child_of, clear_tokens, has_below, set_tokens
+from guideway.automaton.kernels.tries import (
+    child_of,
+    clear_tokens,
+    has_below,
+    set_listed,
+    set_tokens,
+)
 
 
 @inner
@@ -97,9 +103,8 @@ def add_state_mask(context: Context, row: Words, state_mask: int) -> None:
     if mask.base >= 0:
         add_row(context, row, context.base_rows, mask.base)
     else:
-        for index in range(mask.first, mask.last):
-            token = listed[index]
-            row[token >> 5] |= np.uint32(1) << np.uint32(token & 31)
+        for index in range(mask.first, mask.last, 2):
+            set_listed(context, row, listed[index], listed[index + 1])
 
 
 @inner

@@ -45,25 +45,20 @@ def clear_listed(context: Context, row: Words, begin: int, end: int) -> None:
 
 
 @inner
-def draw_state_mask(context: Context, holes: WholeInts, row: Words) -> None:
-    """Write the tokens that `state_masks.take_state_mask` has found to a row of zeros."""
-    every = context.trie_at[context.trie_ends[0]]
-    missing, begin = 0, 0
-    for hole in range(0, len(holes), 2):
-        missing += holes[hole + 1] - holes[hole]
-    mostly = 2 * missing < every
-    if mostly:
-        words, tokens = context.row_words, context.every_row
-        for word in range(words):
-            row[word] = tokens[word]
-    for hole in range(0, len(holes), 2):
-        if mostly:
-            clear_listed(context, row, holes[hole], holes[hole + 1])
-        else:
-            set_listed(context, row, begin, holes[hole])
-        begin = holes[hole + 1]
-    if not mostly:
-        set_listed(context, row, begin, every)
+def draw_state_mask(context: Context, ranges: WholeInts, row: Words) -> None:
+    """Write the tokens of `state_masks.take_state_mask` to a row of zeros."""
+    first, last, kept = ranges[0], ranges[len(ranges) - 1], 0
+    for index in range(0, len(ranges), 2):
+        kept += ranges[index + 1] - ranges[index]
+    if 2 * kept <= last - first:
+        for index in range(0, len(ranges), 2):
+            set_listed(context, row, ranges[index], ranges[index + 1])
+        return
+    words, tokens = context.row_words, context.every_row
+    for word in range(words):
+        row[word] = tokens[word]
+    for index in range(1, len(ranges) - 1, 2):
+        clear_listed(context, row, ranges[index], ranges[index + 1])
 
 
 @inner
