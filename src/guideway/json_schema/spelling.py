@@ -60,12 +60,6 @@ _ESCAPED = points([*range(0x20), ord('"'), ord("\\")])  # RFC 8259 §7: U+007F n
 _RAW = difference(SCALARS, _ESCAPED)
 PLAIN: Final = intersection(_RAW, ((0, 0x7E),))
 _SHORTS = points(map(ord, _SHORT_ANY))
-_ASCII_ONLY = 0x80
-_RAW_ASCII, _SHORT_ASCII = (
-    sum((2 << min(high, 0x7F)) - (1 << low) for low, high in ranges if low < _ASCII_ONLY)
-    for ranges in (_RAW, _SHORTS)
-)
-_U, _ZERO = literal("u"), literal("0")
 _BASIC: CodePoints = ((0, 0xD7FF), (0xE000, 0xFFFF))
 _ASTRAL: CodePoints = ((0x10000, 0x10FFFF),)
 
@@ -89,8 +83,6 @@ def alternatives_in(sequence: Expr) -> list[Alt]:
 @lru_cache(maxsize=4096)
 def spell_character(ranges: CodePoints, plain: bool) -> Expr:
     """The spellings of one character of a set."""
-    if not plain and ranges and ranges[-1][1] < _ASCII_ONLY:
-        return _spell_ascii(sum((2 << high) - (1 << low) for low, high in ranges))
     raw = character(intersection(ranges, _RAW))
     if plain:
         escaped = [_plain_escape(code) for code in _members(intersection(ranges, _ESCAPED))]
@@ -100,25 +92,6 @@ def spell_character(ranges: CodePoints, plain: bool) -> Expr:
     basic = concat(literal("u"), _hex(intersection(ranges, _BASIC), 4))
     astral = _surrogate_pairs(intersection(ranges, _ASTRAL))
     return alt(raw, concat(_BACKSLASH, alt(*short, basic, astral)))
-
-
-def _spell_ascii(members: int) -> Expr:
-    """`spell_character` for sets of ASCII, twice as fast."""
-    blocks: dict[int, int] = {}  # first of the last two digits, by the byte set of the second
-    for digit in range(8):
-        if inside := members >> 16 * digit & 0xFFFF:
-            blocks[inside] = blocks.get(inside, 0) | _DIGITS[digit]
-    pairs = (concat(byte_set(first), _digit(inside)) for inside, first in blocks.items())
-    escaped = concat(_U, concat(_ZERO, concat(_ZERO, alt(*pairs))))
-    if shorts := members & _SHORT_ASCII:
-        spelled = (literal(s) for char, s in _SHORT_ANY.items() if shorts >> ord(char) & 1)
-        escaped = alt(*spelled, escaped)
-    return alt(byte_set(members & _RAW_ASCII), concat(_BACKSLASH, escaped))
-
-
-@lru_cache(maxsize=256)
-def _digit(members: int) -> Expr:
-    return byte_set(sum(digit for value, digit in enumerate(_DIGITS) if members >> value & 1))
 
 
 def _plain_escape(code: int) -> Expr:
