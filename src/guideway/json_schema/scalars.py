@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 from functools import lru_cache, reduce
-from itertools import groupby
 from typing import Any, Final, cast
 
 from guideway.errors import LimitError, UnsupportedError
@@ -162,8 +161,6 @@ def _integers(low: Bound | None, high: Bound | None, plain: bool) -> Expr:
     return lower_numbers(Numbers(integer=True, lower=lower, upper=upper), plain=plain)
 
 
-_FEW_STRINGS: Final = 64
-_DEEPEST: Final = 8
 _MANY_FACTORS: Final = 3
 _MOST_RESTS: Final = 1 << 17
 
@@ -319,22 +316,9 @@ def _kept(part: Strings) -> list[str]:
 
 
 @lru_cache(maxsize=1024)
-def _one_of(values: tuple[str, ...], spelling: Spelling, depth: int = 0) -> Expr:
-    """One of some strings, in order; large lists are cached by common prefix."""
-    if len(values) <= _FEW_STRINGS or depth == _DEEPEST:
-        return spelling.choose((value, EPSILON) for value in values)
-    beginning = values[0]
-    while not values[-1].startswith(beginning):  # sorted: all have it if the last has
-        beginning = beginning[:-1]
-    shared = len(beginning)
-    groups = {
-        first: _one_of(tuple(value[shared + 1 :] for value in group), spelling, depth + 1)
-        for first, group in groupby(values, lambda value: value[shared : shared + 1])
-        if first
-    }
-    ended = [(beginning, EPSILON)] if values[0] == beginning else []
-    entries = [(beginning + first, rest) for first, rest in groups.items()]
-    return spelling.choose([*ended, *entries])
+def _one_of(values: tuple[str, ...], spelling: Spelling) -> Expr:
+    """One of some strings."""
+    return spelling.choose((value, EPSILON) for value in values)
 
 
 @lru_cache(maxsize=128)
