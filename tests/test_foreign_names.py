@@ -92,7 +92,6 @@ CALLED: dict[str, tuple[str, ...] | None] = {
     "transformers.DynamicCache.reorder_cache": ("self", "beam_idx"),
     "transformers.cache_utils.Cache": ("layers",),
     "transformers.cache_utils.DynamicLayer": (),
-    "transformers.cache_utils.DynamicSlidingWindowLayer": ("sliding_window",),
     "transformers.cache_utils.DynamicLayer.update": ("self", "key_states", "value_states"),
     "transformers.cache_utils.DynamicLayer.get_mask_sizes": ("self", "query_length"),
     "transformers.cache_utils.DynamicLayer.get_seq_length": ("self",),
@@ -124,12 +123,13 @@ CALLED: dict[str, tuple[str, ...] | None] = {
         "use_cache",
         "logits_to_keep",
     ),
-    # integrations.transformers_batching
+    # models.transformers_paged, integrations.transformers_batching
     f"{PAGED}.continuous_api.ContinuousBatchingManager": (
         "model",
         "generation_config",
         "continuous_batching_config",
     ),
+    f"{PAGED}.continuous_api.ContinuousBatchingManager._create_batch_processor": ("self",),
     f"{PAGED}.continuous_api.ContinuousBatchingManager.add_request": (
         "self",
         "input_ids",
@@ -140,6 +140,22 @@ CALLED: dict[str, tuple[str, ...] | None] = {
     ),
     f"{PAGED}.continuous_api.ContinuousBatchingManager.cancel_request": ("self", "request_id"),
     f"{PAGED}.continuous_api.ContinuousBatchingManager.is_running": ("self",),
+    f"{PAGED}.continuous_api.ContinuousBatchProcessor.prepare_next_batch": ("self",),
+    f"{PAGED}.continuous_api.ContinuousBatchProcessor.update_batch": ("self",),
+    f"{PAGED}.input_outputs.ContinuousBatchingIOs.get_model_kwargs": ("self",),
+    f"{PAGED}.scheduler.Scheduler.finish_request": ("self", "request_id"),
+    f"{PAGED}.cache.PagedAttentionCache.count_new_complete_blocks": (
+        "self",
+        "state",
+        "request_len",
+    ),
+    f"{PAGED}.cache.PagedAttentionCache": (
+        "config",
+        "continuous_batching_config",
+        "device",
+        "distributed_helper",
+        "dtype",
+    ),
     f"{PAGED}.cb_logits_processors.ContinuousBatchingLogitsProcessor.fill_defaults": (
         "self",
         "int32_tensor",
@@ -153,6 +169,8 @@ CALLED: dict[str, tuple[str, ...] | None] = {
         "scores",
         "tensor_arg",
     ),
+    f"{PAGED}.utils.find_head_dim": ("config",),
+    f"{PAGED}.utils.find_num_key_value_heads": ("config",),
     "transformers.PreTrainedModel._supports_attention_backend": None,
     "transformers.utils.logging.is_progress_bar_enabled": (),
     "transformers.utils.logging.disable_progress_bar": (),
@@ -329,18 +347,40 @@ def test_a_layer_of_a_static_cache_counts_its_columns_in_a_tensor() -> None:
     layer.lazy_initialization(columns, columns)
     layer.update(columns, columns)
     assert layer.cumulative_length.tolist() == layer.get_seq_length() == 2
+    layer.cumulative_length.sub_(1)
+    keys, _ = layer.update(columns[:, :, :1] * 5, columns[:, :, :1])
+    assert keys[0, 0, :, 0].tolist() == [1, 5, 0, 0]
 
 
 BATCHES = {
     "continuous_api.ContinuousBatchingManager.__init__": (
         "self.continuous_batching_config =",
+        "self.distributed_helper =",
         "self.logit_processor =",
         "self.num_return_sequences =",
         "self.batch_processor:",
         "self.model =",
     ),
-    "requests.RequestState": ("request_id:", "error:", "_eos_token_ids:"),
-    "requests.FutureRequestState": ('"state"',),
+    "continuous_api.ContinuousBatchProcessor.__init__": (
+        "self.cache =",
+        "self.scheduler =",
+        "self.inputs_and_outputs =",
+        "self.max_batch_tokens =",
+    ),
+    "input_outputs.ContinuousBatchingIOs._setup_static_tensors": ("self.output_ids =",),
+    "input_outputs.ContinuousBatchingIOs.prepare_batch_tensors": ("self.requests_in_batch =",),
+    "scheduler.Scheduler.reset": ("self.block_new_requests =", "self.active_requests:"),
+    "cache.PagedAttentionCache.__init__": (
+        *("self.cache_allocators:", "self.num_blocks =", "self.use_prefix_sharing ="),
+    ),
+    "cache_allocators.CacheAllocator._before_cache_tensor_init": ("self.block_physical_stride =",),
+    "requests.RequestState": (
+        *("request_id:", "error:", "_eos_token_ids:"),
+        *("tokens_to_process:", "generated_tokens:", "position_offset:"),
+    ),
+    "requests.FutureRequestState": (
+        *('"state"', '"has_new_token"', '"complete_blocks"', '"query_length"'),
+    ),
     "cb_logits_processors.ContinuousBatchingLogitsProcessorList.__init__": (
         "self.logits_processor =",
         "self.tensors_required =",
@@ -355,9 +395,15 @@ def test_continuous_batching_has_the_attributes_that_are_read(path: str) -> None
     assert [name for name in BATCHES[path] if name not in source] == []
 
 
-def test_continuous_batching_has_the_settings_that_are_read() -> None:
+def test_continuous_batching_has_the_settings_and_arguments_that_are_used() -> None:
     config = found("transformers.generation.configuration_utils.ContinuousBatchingConfig")
-    assert {"use_async_batching", "cuda_graph_booleans"} <= {*dir(config)}
+    assert {
+        *("page_size", "num_blocks", "max_batch_tokens", "max_requests_per_batch"),
+        *("max_blocks_per_request", "use_async_batching", "use_cuda_graph"),
+        *("auto_switch_to_flash", "cpu_offload_space", "cuda_graph_booleans"),
+    } <= {*dir(config)}
+    arguments = found(f"{PAGED}.input_outputs.PagedAttentionArgs").__annotations__
+    assert {"logits_indices", "read_index", "write_index", "cache", "is_causal"} <= {*arguments}
 
 
 def test_a_generation_config_has_what_is_read() -> None:

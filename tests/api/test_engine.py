@@ -36,7 +36,6 @@ GUIDED = BASE + 0.5 * (OTHER - BASE)
 MARKED = BASE.watermarked(gw.Watermark(key=3, delta=4.0))
 GUMBEL = BASE.watermarked(gw.Watermark(scheme="gumbel", key=1))
 EXIT = BASE + 0.2 * BASE.exit_at(1)
-SLIDING = loaded("sliding", "gemma3")
 BYTES = gw.Vocabulary([*(bytes([b]) for b in range(256)), b"<eos>"], eos_ids={256})
 FAKE = Model(FakeModel.random(BYTES), name="fake")
 SYSTEM = "You take persons out of texts, and say how old they are and what they are called. "
@@ -53,6 +52,13 @@ REQUESTS: list[tuple[str, Any, dict[str, Any]]] = [
 ]  # fmt: skip
 
 
+@pytest.fixture(name="paged")
+def _paged(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Paged caches where they can be, as on a GPU."""
+    if getattr(request, "param", True):
+        monkeypatch.setattr("guideway.api.engine.BATCHED", frozenset())
+
+
 @pytest.fixture(name="engine")
 def _engine() -> Iterator[gw.Engine]:
     with gw.Engine(BASE, max_batch=4) as engine:
@@ -66,7 +72,9 @@ def same(ours: gw.Result, theirs: gw.Result) -> None:
     assert ours.log_z == pytest.approx(theirs.log_z, abs=1e-2)
 
 
-@pytest.mark.parametrize("model", [BASE, GUIDED, MARKED, FAKE, EXIT, SLIDING], ids=str)
+@pytest.mark.usefixtures("paged")
+@pytest.mark.parametrize("paged", [True, False], indirect=True)
+@pytest.mark.parametrize("model", [BASE, GUIDED, MARKED, FAKE, EXIT], ids=str)
 def test_a_request_gets_what_generate_gives(model: Model):
     asked = [each for each in REQUESTS if model is not FAKE or each[0]]
     with gw.Engine(model, max_batch=3) as engine:
@@ -75,6 +83,7 @@ def test_a_request_gets_what_generate_gives(model: Model):
             same(future.result(60), model.generate(prompt, source, **more))
 
 
+@pytest.mark.usefixtures("paged")
 @pytest.mark.parametrize("speculate", ["off", "forced", OTHER], ids=str)
 def test_drafts_change_no_text(engine: gw.Engine, speculate: Any, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(
@@ -94,6 +103,7 @@ def test_drafts_change_no_text(engine: gw.Engine, speculate: Any, monkeypatch: p
         engine.submit("a", speculate="often").result(60)
 
 
+@pytest.mark.usefixtures("paged")
 def test_requests_of_one_engine_may_have_expressions_of_their_own(engine: gw.Engine):
     models = [BASE, GUIDED, MARKED, FAKE, GUIDED]
     asked = [(model, *REQUESTS[place]) for place, model in enumerate(models)]
@@ -159,14 +169,17 @@ def test_cancelling_works_at_any_time_and_makes_room():
             first.result()
 
 
-def test_cancelling_makes_the_batch_smaller():
+@pytest.mark.usefixtures("paged")
+def test_cancelling_frees_the_pages():
     with gw.Engine(BASE, max_batch=2) as engine:
         futures = [engine.submit(SYSTEM, None, max_new_tokens=300) for _ in range(4)]
         wait_for(lambda: engine._running)
         for future in futures:
             future.cancel()
         assert engine.submit("a", gw.Choice(["yes", "no"])).result(60).value in ("yes", "no")
-        assert not engine._batches._running
+        ((pages, rows),) = engine._paged.values()
+        assert not rows._rows
+        assert not pages._processor.scheduler.active_requests
 
 
 class Late:
@@ -187,6 +200,7 @@ class Late:
         return row
 
 
+@pytest.mark.usefixtures("paged")
 @pytest.mark.parametrize("model", [BASE, FAKE], ids=str)
 @pytest.mark.parametrize("after", [b"abcd", b"cd"])
 def test_a_late_mask_holds_its_own_row_only(

@@ -353,7 +353,7 @@ class Fixed:
 
     def drafts(self, rows: Any, *_: Any) -> Any:
         """A draft for each row."""
-        from guideway.generation.drafts import NO_DRAFT
+        from guideway.models.pages import NO_DRAFT
 
         room = min(row.most - len(row.tokens) for row in rows)
         if room < 1 or self._drafter is None:

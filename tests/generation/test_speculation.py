@@ -13,11 +13,11 @@ import torch
 from pydantic import BaseModel
 
 import guideway as gw
-from guideway.generation.drafts import Draft
 from guideway.generation.row.request import Request
 from guideway.generation.row.sequence import Sequence
 from guideway.generation.speculation import Costs, Rates, Speculation
 from guideway.models.fake import FakeModel
+from guideway.models.pages import Draft
 from small_models import model
 
 BYTES = gw.Vocabulary(

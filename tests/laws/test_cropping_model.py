@@ -46,7 +46,7 @@ def test_a_cropped_row_is_as_if_it_had_never_read_its_last_tokens(kind: str, see
     torch.testing.assert_close(logits[:, 0], expected, atol=1e-4, rtol=1e-4)
 
 
-@pytest.mark.parametrize("kind", [*EVERY, LLAMA_CPP, "mistral", "gemma3"])
+@every
 def test_concatenated_rows_are_what_they_were(kind: str):
     caches = [model(kind).prefill([prompt])[0] for prompt in PROMPTS]
     both, _ = model(kind).prefill(PROMPTS[:2])

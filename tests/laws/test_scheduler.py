@@ -1,8 +1,9 @@
-"""The laws of `Batches`: each row is what our own loop says of it alone, whatever joins or leaves
+"""The laws of `Scheduler`: each row is what our own loop says of it alone, whatever joins or leaves
 beside it. Constraints, samplers, penalties, stop strings, watermarks and guidance are mixed."""
 
 import gc
 import weakref
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -11,20 +12,23 @@ import pytest
 
 import guideway as gw
 import small_models
+from fake_pages import FakePages
 from guideway.api.model import Model
 from guideway.api.speculate import speculation
 from guideway.errors import ModelError
 from guideway.generation import scheduling
 from guideway.generation import step as steps
-from guideway.generation.drafts import NO_DRAFT, Draft
 from guideway.generation.ensemble.ensemble import Ensemble
 from guideway.generation.limits import checked
+from guideway.generation.paged import PagedRows, readable
 from guideway.generation.row.request import Completion, Request
 from guideway.generation.row.sequence import Sequence
-from guideway.generation.scheduling import Batches
+from guideway.generation.scheduling import Batches, Scheduler
 from guideway.generation.speculation import Rates, Speculation
 from guideway.generation.step import Batch, drawn_step, step
 from guideway.models.fake import FakeModel
+from guideway.models.pages import NO_DRAFT, Draft
+from guideway.models.transformers_paged import TransformersPages
 from guideway.sampling.settings import Sampling
 from whole_batches import generate
 
@@ -73,19 +77,33 @@ def ensemble(model: Model) -> Ensemble:
     return Ensemble(model.whole)
 
 
-EVERY: dict[str, list[Model]] = {
-    "one expression": [BASE],
-    "several expressions": [GUIDED, BASE, FAKE],
-    "several contexts": [BASE - 0.4 * BASE.exit_at(1), TWICE, PAIR],
-    "a watermark": [MARKED, BASE],
-    "a classifier": [BASE + LENGTHS],
-    "sliding windows": [loaded("gemma3"), loaded("mistral")],
+def pages(*models: Model) -> Scheduler:
+    backends = [reading.model for model in models for reading in ensemble(model).contexts]
+    return PagedRows(TransformersPages([*dict.fromkeys(backends)], rows=3, chunk=16))
+
+
+def fakes() -> Scheduler:
+    return PagedRows(FakePages([FAKED], chunk=2))
+
+
+EVERY: dict[str, tuple[Callable[[], Scheduler], list[Model]]] = {
+    "batches": (Batches, [BASE]),
+    "batches of several expressions": (Batches, [GUIDED, BASE, FAKE]),
+    "batches of several contexts": (Batches, [BASE - 0.4 * BASE.exit_at(1), TWICE, PAIR]),
+    "pages": (lambda: pages(BASE), [BASE]),
+    "pages of a watermark": (lambda: pages(BASE), [MARKED, BASE]),
+    "pages of a classifier": (lambda: pages(BASE), [BASE + LENGTHS]),
+    "pages of an expression": (lambda: pages(GUIDED), [GUIDED, BASE, GUIDED.nucleus(0.5)]),
+    "pages of a fake": (fakes, [FAKE]),
 }
 DRAFTS: dict[str, Any] = {
-    "one expression": "auto",
-    "several expressions": "forced",
-    "several contexts": "auto",
-    "a watermark": loaded("llama", 1),
+    "batches": "auto",
+    "batches of several expressions": "forced",
+    "batches of several contexts": "auto",
+    "pages": "auto",
+    "pages of a watermark": loaded("llama", 1),
+    "pages of an expression": "forced",
+    "pages of a fake": Model(FAKED, small_models.tiny().tokenizer),
 }
 
 
@@ -121,7 +139,7 @@ def row(model: Model, place: int) -> Sequence:
     return made
 
 
-def drain(scheduler: Batches, rows: list[Sequence]) -> None:
+def drain(scheduler: Scheduler, rows: list[Sequence]) -> None:
     left = [each for each in rows if each.finish_reason is None]
     for _ in range(300):
         if not left:
@@ -154,7 +172,12 @@ def test_a_row_gets_the_tokens_that_it_gets_alone(
 
 @pytest.mark.parametrize(
     ("name", "speculate"),
-    [("one expression", "off"), *DRAFTS.items()],
+    [
+        (name, drafts)
+        for name in EVERY
+        if name.startswith("batches")
+        for drafts in ("off", DRAFTS[name])
+    ],
     ids=str,
 )
 def test_a_row_whose_next_mask_is_late_after_a_refused_token_draws_in_a_later_step(
@@ -182,7 +205,8 @@ def run_beside_others(name: str, speculate: Any, monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(Speculation, "_length", longest)  # whatever a forward takes
     monkeypatch.setattr(Rates, "pays", lambda *_: True)
-    models, scheduler = EVERY[name], Batches()
+    make, models = EVERY[name]
+    scheduler = make()
     rows = list[tuple[Model, int, Sequence]]()
     drafts = {model: speculation(ensemble(model), speculate) for model in models}
     for place in range(len(CASES)):
@@ -203,8 +227,8 @@ def run_beside_others(name: str, speculate: Any, monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("name", EVERY)
 def test_a_row_that_was_removed_leaves_the_others_as_they_are(name: str):
-    model, *_ = EVERY[name]
-    scheduler, rows = Batches(), [row(model, place) for place in range(4)]
+    make, (model, *_) = EVERY[name]
+    scheduler, rows = make(), [row(model, place) for place in range(4)]
     for each in rows:
         scheduler.add(each, ensemble(model))
     scheduler.step()
@@ -244,6 +268,22 @@ def test_an_error_of_a_batch_stays_in_its_rows():
     assert bare(fine.completion(0)) == bare(alone(FAKE, 1))
 
 
+def test_readable_are_expressions_whose_models_read_the_same_tokens():
+    other = BASE + 0.1 * loaded("qwen2").prompted(lambda prompt: "Never. " + prompt)
+    for model, right in [
+        (BASE, True),
+        (GUIDED, True),
+        (MARKED, True),
+        (other, True),  # as long as the prompts are equal
+        (BASE + 0.1 * BASE.prompted(lambda prompt: "Never. " + prompt), False),
+        (BASE + 0.1 * BASE.exit_at(1), False),
+        (BASE + gw.gedi(loaded("qwen2"), loaded("llama", 3)), False),
+    ]:
+        assert readable(ensemble(model), row(model, 0)) == right, model
+    request = replace(requests(other)[0], others=((1,),))
+    assert not readable(ensemble(other), Sequence(0, request, ensemble(other).vocabulary, 5))
+
+
 def test_rows_that_join_later_share_a_forward():
     vocabulary = gw.Vocabulary([b"a", b"b", b"<eos>"], {2})
     fake = FakeModel(vocabulary, lambda prefix: [float(len(prefix) % 3), 1.5, -99.0])
@@ -262,17 +302,6 @@ def test_rows_that_join_later_share_a_forward():
         batches.step()
     batches.step()
     assert extended == [1, 2, 3]
-
-
-def test_sliding_windows_share_a_forward():
-    batches, model = Batches(), EVERY["sliding windows"][0]
-    for place in range(3):
-        batches.add(row(model, place), ensemble(model))
-        batches.step()
-    batches.step()
-    before = batches.forwards
-    batches.step()
-    assert batches.forwards == before + 1
 
 
 def test_a_long_prompt_is_read_in_parts_beside_other_rows(monkeypatch: pytest.MonkeyPatch):

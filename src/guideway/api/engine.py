@@ -4,7 +4,8 @@
                                                                     │
     future ◀─ read the value (a thread) ◀───────────────────────────┘
 
-- The steps are those of `Batches`. A text is the same as from `Model.generate`, in float32.
+- The steps are those of a `Scheduler`: over a paged cache for models of transformers that have one,
+  on a GPU; else over batches. A text is the same as from `Model.generate`, in float32.
 - Compiling and validating never hold up a step. Errors of a request are those of its future.
 """
 
@@ -33,10 +34,13 @@ from guideway.generation.ensemble.ensemble import Ensemble
 from guideway.generation.ensemble.threads import release_threads
 from guideway.generation.limits import checked
 from guideway.generation.marking import check_markable
+from guideway.generation.paged import PagedRows, readable
 from guideway.generation.row.request import Event, peak_memory
 from guideway.generation.row.sequence import Sequence
-from guideway.generation.scheduling import Batches
+from guideway.generation.scheduling import Batches, Scheduler
 from guideway.generation.speculation import Speculation
+from guideway.models.transformers import TransformersModel
+from guideway.models.transformers_paged import TransformersPages
 from guideway.sources.sources import check_count
 
 if TYPE_CHECKING:
@@ -48,6 +52,8 @@ if TYPE_CHECKING:
 Value = TypeVar("Value")
 COMPILERS: Final = 2  # threads
 EXPRESSIONS: Final = 64  # whose requests share forwards
+PAGED: Final = 4  # models with a paged cache, before those that are not used are freed
+BATCHED: Final = frozenset({"cpu"})  # where paged attention compares all rows with one another
 
 
 class EngineArguments(StreamArguments, total=False):
@@ -164,14 +170,15 @@ class Engine:
         self._waiting = deque[_Task]()
         self._cancelled = list[_Task]()
         self._closed = False
-        self._running: dict[int, _Task] = {}  # by the number of the row
+        self._running: dict[int, tuple[_Task, Scheduler]] = {}  # by the number of the row
         self._numbers = count()
         self._sums: dict[str, Any] = dict.fromkeys(("finished", "forwards", *MEANS, *SUMS), 0)
         self._texts = 0
         self._spent = 0, 0.0  # tokens, and seconds of steps
         self._ensemble = lru_cache(EXPRESSIONS)(_ensemble)
         self._speculation = lru_cache(EXPRESSIONS)(_drafts)
-        self._batches = Batches()
+        self._batches: Scheduler = Batches()
+        self._paged: dict[tuple[Any, ...], tuple[TransformersPages, Scheduler] | None] = {}
         self._compilers = ThreadPoolExecutor(COMPILERS, "guideway-compile")
         self._readers = ThreadPoolExecutor(1, "guideway-read")
         self._thread = threading.Thread(target=self._run, name="guideway-engine", daemon=True)
@@ -281,6 +288,7 @@ class Engine:
             task.future.cancel()
         self._thread.join()
         self._batches = Batches()  # caches are freed, and threads end
+        self._paged.clear()
         self._compilers.shutdown()
         self._readers.shutdown()
 
@@ -369,8 +377,9 @@ class Engine:
     def _run(self) -> None:
         try:
             while self._admit():
-                if self._running:
-                    self._step()
+                schedulers = {id(each): each for _, each in self._running.values()}
+                for scheduler in schedulers.values():
+                    self._step(scheduler)
         finally:  # nobody waits for ever, should there be an error in here
             with self._changed:
                 self._closed, left = True, [*self._open]
@@ -387,8 +396,8 @@ class Engine:
             for task in self._cancelled:
                 row = task.row
                 if row is not None and row.number in self._running:
-                    del self._running[row.number]
-                    self._batches.remove(row)
+                    _, scheduler = self._running.pop(row.number)
+                    scheduler.remove(row)
             self._cancelled.clear()
             room = self.max_batch - len(self._running)
             started = [self._waiting.popleft() for _ in range(min(room, len(self._waiting)))]
@@ -397,7 +406,7 @@ class Engine:
         return True
 
     def _start(self, task: _Task) -> None:
-        """Let a task join the rows that run."""
+        """Let a task join the rows of its scheduler."""
         row = task.row
         if row is None or task.future.done():
             return
@@ -407,29 +416,59 @@ class Engine:
             return
         try:
             drafts = self._speculation(ensemble, task.call.speculate)
-            self._batches.add(row, ensemble, drafts)
+            scheduler = self._scheduler(ensemble, row)
+            scheduler.add(row, ensemble, drafts)
             row.admit(time.perf_counter())
         except Exception as error:  # noqa: BLE001  whatever a model raises is its request's
             task.settle(error=error)
         else:
-            self._running[row.number] = task
+            self._running[row.number] = task, scheduler
 
-    def _step(self) -> None:
-        """One step of all rows. If it fails, so do their tasks, and others get new batches."""
-        began, before = time.perf_counter(), self._batches.forwards
+    def _scheduler(self, ensemble: Ensemble, row: Sequence) -> Scheduler:
+        """The scheduler of a row: paged if all of its models can be, and batches are no faster."""
+        if ensemble.device.type in BATCHED and ensemble.crops:
+            return self._batches
+        models = [backbone.model for backbone in ensemble.backbones]
+        wrapped = [model for model in models if isinstance(model, TransformersModel)]
+        if len(wrapped) < len(models) or not readable(ensemble, row):
+            return self._batches
+        key = tuple(models)
+        if key not in self._paged:
+            if len(self._paged) >= PAGED:
+                used = {id(each) for _, each in self._running.values()}
+                kept = self._paged.items()
+                self._paged = {own: each for own, each in kept if each and id(each[1]) in used}
+            self._paged[key] = None
+            with contextlib.suppress(UnsupportedError):
+                pages = TransformersPages(wrapped, rows=self.max_batch)
+                self._paged[key] = pages, PagedRows(pages)
+        found = self._paged[key]
+        if found is None or len(row.request.prompt) + row.most > found[0].capacity:
+            return self._batches
+        return found[1]
+
+    def _step(self, scheduler: Scheduler) -> None:
+        """One step of a scheduler. If it fails, so do its tasks, and others get a new one."""
+        began, before = time.perf_counter(), scheduler.forwards
         try:
-            events = self._batches.step()
+            events = scheduler.step()
         except Exception as error:  # noqa: BLE001  the thread must go on
-            running, self._running, self._batches = self._running, {}, Batches()
-            for task in running.values():
-                task.settle(error=error)
+            running = [*self._running.items()]
+            self._running = {n: each for n, each in running if each[1] is not scheduler}
+            for _, (task, each) in running:
+                if each is scheduler:
+                    task.settle(error=error)
+            if scheduler is self._batches:
+                self._batches = Batches()
+            paged = self._paged.items()
+            self._paged = {key: each for key, each in paged if not each or each[1] is not scheduler}
             return
         tokens, seconds = self._spent
         tokens += sum(event.token is not None for event in events)
         self._spent = tokens, seconds + time.perf_counter() - began
-        self._count(forwards=self._batches.forwards - before)
+        self._count(forwards=scheduler.forwards - before)
         for event in events:
-            task = self._running[event.row]
+            task = self._running[event.row][0]
             if task.heard is not None:
                 task.heard(event)
             if event.finish_reason is not None:

@@ -6,7 +6,7 @@
     draw, penalties, marking
                             the stages of a step
     loop                    steps until all rows have ended; calls at the same time share forwards
-    scheduling              rows that join and leave between steps, with masks made before a step
+    scheduling, paged       rows that join and leave between steps, with masks made before a step
     drafts, draft_model, heads, speculation
                             drafted tokens, which one forward verifies
     captured                forwards and draws captured on a device

@@ -10,7 +10,7 @@ from typing import Any, Final, cast, final
 
 import torch
 
-from guideway.generation.drafts import NO_DRAFT, Draft, Walk
+from guideway.generation.drafts import Walk
 from guideway.generation.ensemble.ensemble import Ensemble, EnsembleCache, Logits
 from guideway.generation.ensemble.prompt import PromptReader
 from guideway.generation.row.cursor import text_row
@@ -18,6 +18,7 @@ from guideway.generation.row.sequence import Sequence
 from guideway.generation.speculation import MODEL, seconds_of
 from guideway.generation.step import Batch, take
 from guideway.logits.mask import unpack, upload
+from guideway.models.pages import NO_DRAFT, Draft
 
 MEMORY: Final = 16  # drafts that the mean time remembers
 

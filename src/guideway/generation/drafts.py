@@ -7,10 +7,9 @@ output is that without drafts, and a draft that is right saves a forward.
 
 from collections.abc import Iterator
 from collections.abc import Sequence as Listed
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
-from typing import Final, Protocol, TypeAlias, final, runtime_checkable
+from typing import Final, Protocol, final, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,31 +20,13 @@ from guideway.errors import GuidewayError
 from guideway.generation.ensemble.prompt import PromptReader
 from guideway.generation.row.cursor import end_row, text_row
 from guideway.generation.row.sequence import Sequence
+from guideway.models.pages import NO_DRAFT, Draft, Origin
 from guideway.vocabulary.vocabulary import Vocabulary
 
 LONGEST: Final = 8  # tokens compared before a place that is looked up
 BREAK: Final = -1  # between texts that are looked up
 FORCED: Final = 128  # bytes of a forced string that are drafted at once
 CANDIDATES: Final = 64  # latest places where the last token was read before
-
-Origin: TypeAlias = tuple[str, int]
-"""Where a drafted token comes from: tokens of one origin are right about equally often."""
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """The tokens that may come next, and the origin of each."""
-
-    tokens: tuple[int, ...] = ()
-    origins: tuple[Origin, ...] = ()
-
-    def cut(self, length: int) -> "Draft":
-        """The first tokens."""
-        return Draft(self.tokens[:length], self.origins[:length])
-
-
-NO_DRAFT: Final = Draft()
 
 
 @runtime_checkable  # the tests check annotations

@@ -23,8 +23,9 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy, linear, silu
 
 from guideway.errors import ModelError
-from guideway.generation.drafts import NO_DRAFT, Draft, Walk
+from guideway.generation.drafts import Walk
 from guideway.generation.row.sequence import Sequence
+from guideway.models.pages import NO_DRAFT, Draft
 from guideway.models.protocol import HiddenModel
 
 FACTS, TENSORS = "heads.json", "heads.safetensors"

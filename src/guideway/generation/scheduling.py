@@ -1,4 +1,7 @@
-"""`Batches`: rows that join and leave between steps, so that no row waits for a batch to end.
+"""Schedulers: rows that join and leave between steps, so that no row waits for a batch to end.
+
+`Batches` runs any expression: a batch, and one forward, for the rows of each.
+`generation.paged` reads all rows in one forward, with models that have a paged cache.
 
 Masks and drafts are worked out in threads before a step (`Ahead`). A row that is late misses steps
 until it is done; no other row waits for it. One thread works on all rows in turn, so that a step
@@ -12,7 +15,7 @@ from collections import deque
 from collections.abc import Sequence as Rows
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
-from typing import Final, final
+from typing import Final, Protocol, final, runtime_checkable
 from weakref import WeakKeyDictionary
 
 from guideway.errors import GuidewayError
@@ -68,27 +71,49 @@ class Ahead:
 PART: Final = 256  # tokens of a prompt that a forward reads beside other rows
 
 
-@final
-class Batches:
+@runtime_checkable  # the tests check annotations
+class Scheduler(Protocol):
     """Rows of different expressions, settings and lengths, side by side.
-
-    Rows that join are one batch for a step, which reads their prompts; then they join the batch of
-    their expression. Beside other rows, a long prompt is read in parts, which the prefix cache
-    keeps; models whose cache cannot forget tokens read it in one piece. Models whose cache cannot
-    be joined keep a batch, and a forward, for each group.
 
     Laws:
 
     - A row gets the tokens that it would get alone (in float32), whatever the rows around it.
     - `step` returns the events of rows that took a token, ended or failed. An event names the
       number of its row, which no other row may have.
-    - Every row has events after finitely many steps, until it ends; then it is forgotten.
+    - Every row has events after finitely many steps, until it ends; then the scheduler forgets it.
     - An error of a row is kept in the row; `step` raises only if no row can go on.
-    - Rows are added and removed between steps only. A removed row has no more events.
+    - A removed row has no more events. Rows are added and removed between steps only.
     - A row whose mask takes long misses steps; rows of other constraints do not wait for it.
+    """
 
-    Attributes:
-        forwards: how often the models ran.
+    forwards: int  # how often the models ran
+
+    def add(
+        self, row: Sequence, ensemble: Ensemble, speculation: Speculation | None = None
+    ) -> None:
+        """Let a row join; `ensemble` is the expression that generates it.
+
+        Rows that share `speculation`, the drafts of their tokens, share forwards.
+        """
+        ...
+
+    def remove(self, row: Sequence) -> None:
+        """Forget a row that was added and has not ended."""
+        ...
+
+    def step(self) -> list[Event]:
+        """Run the models once."""
+        ...
+
+
+@final
+class Batches:
+    """A scheduler over any models.
+
+    Rows that join are one batch for a step, which reads their prompts; then they join the batch of
+    their expression. Beside other rows, a long prompt is read in parts, which the prefix cache
+    keeps. Models whose cache cannot be joined (`CroppingModel`) keep a batch, and a forward, for
+    each group, and read a prompt in one piece.
 
     Example:
         >>> from guideway.models.fake import FakeModel
@@ -112,14 +137,9 @@ class Batches:
     def add(
         self, row: Sequence, ensemble: Ensemble, speculation: Speculation | None = None
     ) -> None:
-        """Let a row join; `ensemble` is the expression that generates it.
-
-        Rows that share `speculation`, the drafts of their tokens, share forwards.
-        """
         self._joining.setdefault((ensemble, speculation), []).append(row)
 
     def remove(self, row: Sequence) -> None:
-        """Forget a row that was added and has not ended."""
         for key, rows in [*self._joining.items()]:
             rows[:] = [each for each in rows if each is not row]
             if not rows:
@@ -200,7 +220,7 @@ def _joined(running: list[tuple[Ensemble, Batch]]) -> list[tuple[Ensemble, Batch
     joined = list[tuple[Ensemble, Batch]]()
     for (ensemble, speculation), own in batches.items():
         caches = [batch.cache for batch in own if batch.cache is not None]
-        if len(own) > 1 and len(caches) == len(own) and ensemble.joins:
+        if len(own) > 1 and len(caches) == len(own) and ensemble.crops:
             rows = [row for batch in own for row in batch.rows]
             whole = Batch.of(rows, ensemble.device, speculation)
             joined.append((ensemble, replace(whole, cache=ensemble.concat(caches))))

@@ -15,9 +15,10 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor
 
-from guideway.generation.drafts import NO_DRAFT, Draft, Drafter, Lookup, Origin
+from guideway.generation.drafts import Drafter, Lookup
 from guideway.generation.heads import HeadsDraft
 from guideway.generation.row.sequence import Sequence
+from guideway.models.pages import NO_DRAFT, Draft, Origin
 
 MOST: Final = 24  # drafted tokens that one forward reads in each row
 MEMORY: Final = 32  # tokens or forwards that an estimate remembers
@@ -173,17 +174,18 @@ class Speculation:
         accepted: Listed[int],
         seconds: float | None,
         states: Listed[Tensor] = (),
+        tokens: int | None = None,
     ) -> None:
         """Learn from a forward of so many seconds, and from its hidden states.
 
-        `seconds` is None if it has read prompts.
+        `seconds` is None if it has read prompts, `tokens` if each row has read as many.
         """
         if isinstance(self._drafter, HeadsDraft):
             read = zip(rows, accepted, states, strict=False)  # after prompts, there are no states
             self._drafter.see({row.number: state[right] for row, right, state in read})
         if seconds is not None:
             longest = max(len(draft.tokens) for draft in drafts)
-            read = len(rows) * (1 + longest)
+            read = tokens or len(rows) * (1 + longest)
             self._costs.note(read, seconds)
             more = self._costs.seconds(read) + longest * self._drafter.seconds
             self._rates.settle(drafts, accepted, more / self._costs.seconds(len(rows)) - 1)

@@ -8,7 +8,6 @@ from typing import TypeAlias, final
 import torch
 from torch import Tensor
 
-from guideway.generation.drafts import NO_DRAFT, Draft
 from guideway.generation.draw import Drawn, Plan, draw
 from guideway.generation.ensemble.ensemble import Ensemble, EnsembleCache, Logits, States
 from guideway.generation.marking import Marking
@@ -19,6 +18,7 @@ from guideway.generation.speculation import MOST, Speculation, seconds_of
 from guideway.logits.evaluate import NodeWatch, Step, evaluate
 from guideway.logits.expr import Leaf
 from guideway.logits.mask import send, unpack, upload
+from guideway.models.pages import NO_DRAFT, Draft
 
 Late: TypeAlias = abc.Callable[[list[Sequence]], list[int]]
 """Prepares rows; gives the places of those that are late."""

@@ -1,9 +1,11 @@
 """Language models: their protocol, and the libraries that run them.
 
     protocol                `LanguageModel` and its laws
+    pages                   the protocol of paged caches
     fake                    a model of a table or a function, for tests
     load                    a model from a name, folder, file or object
     transformers            a transformers model
+    transformers_paged      its continuous batching
     variants                early exits and adapters in one forward
     growing, grouped_attention, few_rows
                             caches, attention and linear layers that are faster on a CPU

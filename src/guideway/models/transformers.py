@@ -12,7 +12,7 @@
 import contextlib
 import copy
 import inspect
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, cast, final
@@ -86,7 +86,6 @@ class TransformersModel:
         vocabulary: the tokens as bytes, as wide as the logits.
         context: the greatest number of tokens the model was made for, None if it does not say.
         crops: True if its cache can forget the last tokens.
-        joins: True if caches of several batches can be joined.
     """
 
     def __init__(self, module: Any, tokenizer: Any) -> None:
@@ -113,7 +112,6 @@ class TransformersModel:
         logits, layers = output.logits, getattr(getattr(output, self._past, None), "layers", ())
         # Others forget old columns (sliding windows), or mix all tokens into one state.
         self.crops = bool(layers) and all(map(_is_plain, layers))
-        self.joins = bool(layers) and all(_is_plain(each) or _slides(each) for each in layers)
         self.vocabulary = Vocabulary.from_transformers(
             tokenizer, logits.shape[-1], module.generation_config
         )
@@ -284,8 +282,18 @@ class TransformersModel:
         """The rows of all caches, shorter ones padded on the left."""
         longest = max(cache.past.get_seq_length() for cache in caches)
         missing = [longest - cache.past.get_seq_length() for cache in caches]
+
+        def joined(parts: Sequence[Tensor]) -> Tensor:
+            pairs = zip(parts, missing, strict=True)
+            return torch.cat([functional.pad(part, (0, 0, more, 0)) for part, more in pairs])
+
         layers = zip(*(cache.past.layers for cache in caches), strict=True)
-        past = Cache(layers=[_joined(own, longest) for own in layers])
+        past = Cache(
+            layers=[
+                GrowingLayer(joined([one.keys for one in own]), joined([one.values for one in own]))
+                for own in layers
+            ]
+        )
         attention = None
         if any(missing) or any(cache.attention is not None for cache in caches):
             rows = [
@@ -450,28 +458,6 @@ class TransformersModel:
 def _is_plain(layer: Any) -> bool:
     """Return True if a layer of a cache keeps a column for each token."""
     return type(layer).__name__ == "DynamicLayer" and layer.is_initialized
-
-
-def _slides(layer: Any) -> bool:
-    """Return True if a layer of a cache keeps the columns of a sliding window."""
-    return type(layer).__name__ == "DynamicSlidingWindowLayer"
-
-
-def _joined(layers: Sequence[Any], longest: int) -> Any:
-    """A layer of all rows, padded on the left, after `longest` columns."""
-    width = max(layer.keys.shape[2] for layer in layers)
-
-    def padded(tensors: Iterable[Tensor]) -> Tensor:
-        return torch.cat([functional.pad(x, (0, 0, width - x.shape[2], 0)) for x in tensors])
-
-    keys, values = padded(x.keys for x in layers), padded(x.values for x in layers)
-    if isinstance(layers[0], GrowingLayer):
-        return GrowingLayer(keys, values)
-    made = copy.copy(layers[0])
-    made.keys, made.values = keys, values
-    if _slides(made):
-        made.cumulative_length = longest
-    return made
 
 
 def _mapped(past: Any, change: Callable[[Tensor], Tensor]) -> Any:

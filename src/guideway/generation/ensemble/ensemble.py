@@ -419,15 +419,6 @@ class Ensemble:
         models = (each.model for each in self.backbones)
         return all(isinstance(each, CroppingModel) and each.crops for each in models)
 
-    @property
-    def joins(self) -> bool:
-        """Return True if the caches of all models can be joined."""
-        models = (each.model for each in self.backbones)
-        return all(
-            isinstance(each, CroppingModel) and getattr(each, "joins", each.crops)
-            for each in models
-        )
-
     def append(
         self, cache: EnsembleCache, tokens: Sequence[Sequence[int]]
     ) -> tuple[EnsembleCache, Logits]:
@@ -437,7 +428,7 @@ class Ensemble:
         return replace(cache, caches=(own,)), self.main.split(logits, len(tokens))
 
     def concat(self, caches: Sequence[EnsembleCache]) -> EnsembleCache:
-        """A cache with the rows of all of these, if the models join them."""
+        """A cache with the rows of all of these; the models must crop."""
         counts = [cache.rows for cache in caches]
         owns = zip(*(cache.caches for cache in caches), strict=True)
         pairs = zip(self.backbones, owns, strict=True)

@@ -1,0 +1,66 @@
+"""Pages without a cache: what `models.pages.Pages` promises, in the simplest way."""
+
+from collections.abc import Container
+from collections.abc import Sequence as Texts
+from typing import Any
+
+from guideway.models.pages import NO_DRAFT, Choose, Drafted, Due, undrafted
+from guideway.models.protocol import LanguageModel
+
+
+class FakePages:
+    """Pages without a cache, for tests: models read each text anew, and prompts in chunks.
+
+    Example:
+        >>> from guideway.models.fake import FakeModel
+        >>> from guideway.vocabulary.vocabulary import Vocabulary
+        >>> vocabulary = Vocabulary([b"a", b"b", b"<eos>"], eos_ids={2})
+        >>> model = FakeModel.table(vocabulary, [[0, 1, 0], [0, 0, 1], [0, 0, 0]])
+        >>> pages = FakePages([model], chunk=2)
+        >>> pages.add(7, [1, 0, 0])
+        >>> for _ in range(3):
+        ...     pages.step(lambda due: print(due.texts, due.logits[model].tolist()) or [[1]])
+        (7,) [[0.0, 1.0, 0.0]]
+        (7,) [[0.0, 0.0, 1.0]]
+    """
+
+    def __init__(
+        self, models: Texts[LanguageModel[Any]], *, chunk: int = 4, capacity: int = 1 << 20
+    ) -> None:
+        """Pages of these models that read at most `chunk` tokens of a prompt in a step."""
+        self.capacity, self._models, self._chunk = capacity, models, chunk
+        self._texts: dict[int, list[int]] = {}
+        self._unread: dict[int, int] = {}
+        self._chosen = set[int]()
+
+    def add(self, text: int, prompt: Texts[int]) -> None:
+        """Add a text."""
+        self._texts[text], self._unread[text] = [*prompt], len(prompt)
+
+    def remove(self, text: int) -> None:
+        """Forget a text."""
+        del self._texts[text], self._unread[text]
+
+    def step(self, choose: Choose, draft: Drafted = undrafted, held: Container[int] = ()) -> None:
+        """Read a part of each text; choose where it is at its end."""
+        begun = [text for text in self._unread if text in self._chosen and text not in held]
+        drafted = dict(zip(begun, draft(begun), strict=True))
+        for text, unread in self._unread.items():
+            self._unread[text] = max(0, unread - self._chunk)
+        due = tuple(text for text, left in self._unread.items() if not left and text not in held)
+        if not due:
+            return
+        guesses = tuple(drafted.get(text, NO_DRAFT) for text in due)
+        read = [
+            [*self._texts[text], *guess.tokens[:count]]
+            for text, guess in zip(due, guesses, strict=True)
+            for count in range(1 + len(guess.tokens))
+        ]
+        logits = {model: model.prefill(read)[1] for model in self._models}
+        given = Due(due, guesses, logits, (0,) * len(due), len(read))
+        for text, tokens in zip(due, choose(given), strict=True):
+            self._chosen.add(text)
+            if tokens is None:
+                self.remove(text)
+            else:
+                self._texts[text].extend(tokens)
