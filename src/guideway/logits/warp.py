@@ -1,7 +1,7 @@
 """Temperature and the filters on rows of logits, in order.
 
-Each row has its own settings and order. A stage leaves rows that do not have it as they are, so the
-stages of each order run one after another; inactive ones are skipped.
+Each row has its own settings and order; rows with the same order run together, and inactive stages
+are skipped.
 """
 
 import math
@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, final
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from guideway.logits import filters
-from guideway.logits.mask import send
 
 COLDEST: Final = 1e-20  # beyond these two, float32 logits would overflow, or −∞ become NaN
 HOTTEST: Final = 1e20
@@ -31,28 +30,34 @@ class Moment:
     coins: Float[Tensor, "batch"]
     ceilings: Float[Tensor, "batch"]
 
+    def of_rows(self, rows: Int[Tensor, "rows"]) -> "Moment":
+        return Moment(self.coins[rows], self.ceilings[rows])
+
 
 @final
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One stage, which leaves rows without a parameter of it as they are.
-
-    Attributes:
-        run: maps rows and the moment to rows.
-        rows: True for those with a parameter.
-    """
+    """One stage of some rows; `run` maps rows and the moment to rows."""
 
     name: str
     run: Callable[[Tensor, Moment], Tensor]
-    rows: tuple[bool, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Rows with the same order of stages; `rows` is None for the whole batch."""
+
+    rows: Int[Tensor, "rows"] | None
+    stages: tuple[Stage, ...]
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Warps:
-    """The stages of a batch, one order of them after another."""
+    """The stages of a batch, in groups of rows that run together."""
 
-    stages: tuple[Stage, ...]
+    groups: tuple[Group, ...]
 
     @classmethod
     def of(
@@ -62,15 +67,22 @@ class Warps:
         exempt: Sequence[int] = (),
     ) -> "Warps":
         """The stages of rows, from the order and active parameters of each."""
+        orders: dict[tuple[str, ...], list[int]] = {}
+        for row, (order, _) in enumerate(settings):
+            orders.setdefault(tuple(order), []).append(row)
         ids = torch.tensor(exempt, dtype=torch.int64, device=device)
-        stages = list[Stage]()
-        for order in dict.fromkeys(tuple(order) for order, _ in settings):
+        groups = list[Group]()
+        for order, rows in orders.items():
+            stages = list[Stage]()
             for name in order:
-                column = [on.get(name) if tuple(own) == order else None for own, on in settings]
-                rows = tuple(value is not None for value in column)
-                if any(rows):
-                    stages.append(Stage(name, MAKERS[name](column, device, ids), rows))
-        return cls(tuple(stages))
+                column = [settings[row][1].get(name) for row in rows]
+                if any(value is not None for value in column):
+                    stages.append(MAKERS[name](name, column, device, ids))
+            whole = len(rows) == len(settings)
+            if stages:
+                which = None if whole else torch.tensor(rows, device=device)
+                groups.append(Group(which, tuple(stages)))
+        return cls(tuple(groups))
 
 
 @final
@@ -101,10 +113,29 @@ def warp(
         nothing = row.new_empty(len(row))  # and nobody reads it
         moment = Moment(nothing, nothing)
     before: Tensor | None = None
-    for stage in warps.stages:
+    for group in warps.groups:
+        rows = group.rows
+        if rows is None:
+            return _through(group, row, moment, watch)
+        part = None if watch is None else _of_whole(watch, row, rows)
+        after = _through(group, row[rows], moment.of_rows(rows), part)
+        if after.before is not None:
+            before = (row if before is None else before).index_copy(0, rows, after.before)
+        row = row.index_copy(0, rows, after.row)
+    return Warped(row, before)
+
+
+def _of_whole(watch: Watch, row: Tensor, rows: Tensor) -> Watch:
+    """A watcher that gets full batches from parts."""
+    return lambda name, part: watch(name, row.index_copy(0, rows, part))
+
+
+def _through(group: Group, row: Tensor, moment: Moment, watch: Watch | None) -> Warped:
+    """The rows of a group after all its stages."""
+    before: Tensor | None = None
+    for stage in group.stages:
         if stage.name == "mirostat":
-            own = send([*stage.rows], row.device)[:, None]
-            before = row if before is None else torch.where(own, row, before)
+            before = row
         row = stage.run(row, moment)
         if watch is not None:
             watch(stage.name, row)
@@ -112,8 +143,7 @@ def warp(
 
 
 Column: TypeAlias = Sequence[Any]  # the parameter of a stage in each row, None where it is off
-Run: TypeAlias = Callable[[Tensor, Moment], Tensor]
-Maker: TypeAlias = Callable[[Column, torch.device, Tensor], Run]
+Maker: TypeAlias = Callable[[str, Column, torch.device, Tensor], Stage]
 
 
 def _numbers(
@@ -128,27 +158,27 @@ def _filter(
 ) -> Maker:
     """The stage of a filter with one number a row."""
 
-    def make(column: Column, device: torch.device, exempt: Tensor) -> Run:
+    def make(name: str, column: Column, device: torch.device, exempt: Tensor) -> Stage:
         parameter = _numbers(column, off, device, kind)
-        return lambda row, moment: function(row, parameter)
+        return Stage(name, lambda row, moment: function(row, parameter))
 
     return make
 
 
-def _temperature(column: Column, device: torch.device, exempt: Tensor) -> Run:
+def _temperature(name: str, column: Column, device: torch.device, exempt: Tensor) -> Stage:
     heats = [1.0 if value is None else min(max(value, COLDEST), HOTTEST) for value in column]
     divisor = _numbers(heats, 1.0, device)[:, None]
-    return lambda row, moment: row / divisor
+    return Stage(name, lambda row, moment: row / divisor)
 
 
-def _top_k(column: Column, device: torch.device, exempt: Tensor) -> Run:
+def _top_k(name: str, column: Column, device: torch.device, exempt: Tensor) -> Stage:
     counts = [0 if value is None else min(value, MOST) for value in column]
     most = max(counts)
     k = torch.tensor(counts, dtype=torch.int64, device=device)
-    return lambda row, moment: filters.top_k(row, k, most=most)
+    return Stage(name, lambda row, moment: filters.top_k(row, k, most=most))
 
 
-def _xtc(column: Column, device: torch.device, exempt: Tensor) -> Run:
+def _xtc(name: str, column: Column, device: torch.device, exempt: Tensor) -> Stage:
     chance = _numbers([value and value[0] for value in column], 0.0, device)
     given = [value[1] for value in column if value is not None]
     threshold = _numbers([value and value[1] for value in column], math.inf, device)
@@ -159,10 +189,10 @@ def _xtc(column: Column, device: torch.device, exempt: Tensor) -> Run:
         tokens = torch.arange(row.shape[1], device=row.device)[None]
         return filters.xtc(row, tossed, torch.isin(tokens, exempt), most=most)
 
-    return run
+    return Stage(name, run)
 
 
-def _mirostat(column: Column, device: torch.device, exempt: Tensor) -> Run:
+def _mirostat(name: str, column: Column, device: torch.device, exempt: Tensor) -> Stage:
     mode = torch.tensor([value or 0 for value in column], device=device)
 
     def run(row: Tensor, moment: Moment) -> Tensor:
@@ -172,7 +202,7 @@ def _mirostat(column: Column, device: torch.device, exempt: Tensor) -> Run:
             row = filters.mirostat(row, moment.ceilings.masked_fill(mode != 2, math.inf))
         return row
 
-    return run
+    return Stage(name, run)
 
 
 MAKERS: Final[Mapping[str, Maker]] = {
