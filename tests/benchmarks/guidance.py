@@ -108,7 +108,7 @@ def _steps(ensemble: "Ensemble", prompts: "list[Prompts]", steps: int) -> Iterat
     ]
     batch = Batch.of(sequences, ensemble.device)
     while batch.rows:
-        _, batch, _ = step(ensemble, batch)
+        _, batch = step(ensemble, batch)
         yield
 
 

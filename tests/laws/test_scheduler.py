@@ -16,8 +16,7 @@ from fake_pages import FakePages
 from guideway.api.model import Model
 from guideway.api.speculate import speculation
 from guideway.errors import ModelError
-from guideway.generation import scheduling
-from guideway.generation import step as steps
+from guideway.generation import scheduling, step
 from guideway.generation.ensemble.ensemble import Ensemble
 from guideway.generation.limits import checked
 from guideway.generation.paged import PagedRows, readable
@@ -25,7 +24,7 @@ from guideway.generation.row.request import Completion, Request
 from guideway.generation.row.sequence import Sequence
 from guideway.generation.scheduling import Batches, Scheduler
 from guideway.generation.speculation import Rates, Speculation
-from guideway.generation.step import Batch, drawn_step, step
+from guideway.generation.step import Batch, drawn_step, held_step
 from guideway.models.fake import FakeModel
 from guideway.models.pages import NO_DRAFT, Draft
 from guideway.models.transformers_paged import TransformersPages
@@ -189,7 +188,7 @@ def test_a_row_whose_next_mask_is_late_after_a_refused_token_draws_in_a_later_st
         waited.extend(rows)
         return [*range(len(rows))]
 
-    for each in (step, drawn_step):
+    for each in (held_step, drawn_step):
 
         def run(whole: Any, batch: Any, _: Any, each: Any = each) -> Any:
             return each(whole, batch, late)
@@ -356,9 +355,9 @@ def test_rows_that_still_draw_come_in_the_order_of_their_batch(monkeypatch: pyte
         batch.rows[0].tokens.append(7)
         return [1]
 
-    monkeypatch.setattr(steps, "take", take)
+    monkeypatch.setattr(step, "take", take)
     drafts = [Draft((7,), (("forced", 0),)), NO_DRAFT]
-    assert steps.verified(whole, batch, cache, columns, {}, drafts, steps.on_time)[1:] == (
+    assert step.verified(whole, batch, cache, columns, {}, drafts, step.on_time)[1:] == (
         [1, 0],
         [0, 1],
     )

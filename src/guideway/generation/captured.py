@@ -111,8 +111,7 @@ class Draws:
         rows = evaluate(self._ensemble.node, Step(self._logits, allowed, vocabulary, {}))
         spread = Spread.of(rows, allowed, held=plan.held)
         key = keys(plan.streams, self._steps)
-        chances = coins(key)  # nobody reads ceilings
-        moment = Moment(chances, chances) if any(plan.random) else None
+        moment = Moment(coins(key), coins(key)) if any(plan.random) else None
         self._made.copy_(choose(spread, spread.values, plan, key, moment))
 
 

@@ -209,7 +209,7 @@ class Decoding:
                 yield from launched
                 batch = launched.batch
                 continue
-            events, batch, _ = step(self._ensemble, batch)
+            events, batch = step(self._ensemble, batch)
             yield from events
 
     @property

@@ -23,7 +23,7 @@ from guideway.generation.ensemble.ensemble import Ensemble
 from guideway.generation.row.request import Event
 from guideway.generation.row.sequence import Sequence
 from guideway.generation.speculation import Speculation
-from guideway.generation.step import Batch, drawn_step, rest, step
+from guideway.generation.step import Batch, drawn_step, held_step, rest
 
 PATIENCE: Final = 0.1  # seconds that a step waits for masks
 LONG: Final = 0.02  # seconds of a thread, after which another one helps
@@ -152,7 +152,7 @@ class Batches:
         events, running = list[Event](), list[tuple[Ensemble, Batch]]()
         for ensemble, batch in self._ready():
             self.forwards += batch.logits is None
-            run = step if batch.logits is None else drawn_step
+            run = held_step if batch.logits is None else drawn_step
             try:
                 taken, after, waiting = run(ensemble, batch, self._ahead.late)
             except GuidewayError as error:

@@ -62,6 +62,15 @@ Stepped: TypeAlias = tuple[list[Event], Batch, Batch]
 """Events, the rows that go on, and those whose next token is not drawn yet."""
 
 
+def step(ensemble: Ensemble, batch: Batch) -> tuple[list[Event], Batch]:
+    """One forward: a token more in every row, and more where a draft was right.
+
+    Returns an event for each token, and the batch of the rows that go on; a row may fail.
+    """
+    events, after, _ = held_step(ensemble, batch, on_time)
+    return events, after
+
+
 def drawn_step(ensemble: Ensemble, batch: Batch, late: Late) -> Stepped:
     """Draw for rows that a step left, from its logits."""
     if batch.cache is None or batch.logits is None:
@@ -75,8 +84,8 @@ def drawn_step(ensemble: Ensemble, batch: Batch, late: Late) -> Stepped:
     return _parted(ensemble, batch, logits, found, before)
 
 
-def step(ensemble: Ensemble, batch: Batch, late: Late = on_time) -> Stepped:
-    """One forward: a token more in every row, and more where a draft was right; a row may fail."""
+def held_step(ensemble: Ensemble, batch: Batch, late: Late) -> Stepped:
+    """`step`, and the batch of the rows whose next token is not drawn yet."""
     rows, before = batch.rows, [len(row.tokens) for row in batch.rows]
     drafts, states = [NO_DRAFT] * len(rows), States()
     if batch.speculation is not None and batch.cache is not None:
