@@ -77,7 +77,7 @@ def model(name: str, kind: str = "llama", device: str = "cpu") -> gw.Model:
 
 
 class Counted:
-    """A strategy that runs work as it is; it counts what it captures and launches."""
+    """A strategy that runs steps as they are; it counts what it captures and launches."""
 
     def __init__(self) -> None:
         self.frames = self.launches = 0

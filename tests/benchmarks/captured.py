@@ -1,4 +1,4 @@
-"""Benchmark `captured`: steps of `generate` with CUDA graphs, without, and by transformers.
+"""Benchmark `captured`: steps of `generate` as CUDA graphs, step by step, and by transformers.
 
 For each size of batch: free text, a constraint with tables, a recursive one with masks of the host,
 guidance by three models (copies, which share no batch), and a watermark, all drawn at a
@@ -6,7 +6,7 @@ temperature. A step is the time between two tokens of the longest row. "step by 
 call without graphs, "transformers" its own `generate` with a static cache, which it compiles on a
 GPU. Bandwidth is the share of a copy's that reading the weights of all models once a step takes.
 
-On a CPU nothing is captured: forwards run as they are, and figures say nothing.
+On a CPU nothing is captured: steps run as they are, and figures say nothing.
 """
 
 import os
@@ -92,7 +92,7 @@ def line(rows: int, text: str, step: float, free: float, reading: float) -> dict
 
 
 def in_turns(work: Callable[[], float], rounds: int) -> tuple[float, float]:
-    """Milliseconds with and without graphs; the first round captures."""
+    """Milliseconds with and without captured steps; the first round captures."""
     times: dict[str, list[float]] = {"on": [], "off": []}
     before = os.environ.get("GUIDEWAY_CAPTURE")
     try:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from guideway.constraint.compiled import CompiledConstraint
-    from guideway.constraint.tables import Tables
+    from guideway.generation.captured import Charts
     from guideway.vocabulary.vocabulary import Vocabulary
 
 BATCHES: Final = (1, 32, 256)
@@ -154,40 +154,26 @@ class Forward:
         return linear(rms_norm(state, (self._hidden,)), self._head).float()
 
 
-@final
-class OnDevice:
-    """Tables on a device, and the state of each row."""
-
-    def __init__(self, made: "Tables", rows: int, device: "torch.device") -> None:
-        """All rows at the start."""
-        import numpy as np
-        import torch
-
-        self.state = torch.full((rows,), made.start, dtype=torch.int64, device=device)
-        self.masks = torch.as_tensor(made.mask.view(np.int32).copy(), device=device)
-        # A token that is not allowed is never drawn.
-        self.following = torch.as_tensor(np.maximum(made.next_state, 0), device=device)
-        self.classes = torch.as_tensor(made.token_class.astype(np.int64), device=device)
-
-    def follow(self, tokens: "Tensor") -> None:
-        self.state.copy_(self.following[self.state, self.classes[tokens]])
-
-
 def on_device(
     constraint: "CompiledConstraint", rows: int, device: "torch.device", *, anew: bool
-) -> OnDevice:
+) -> "Charts":
     """Tables on a device, all rows at the start; with `anew`, ended texts begin once more."""
     import numpy as np
+
+    from guideway.generation.captured import Charts
 
     made = constraint.tables()
     if anew and constraint.vocabulary.eos_ids:
         following = made.next_state
         following = np.where(following == len(following) - 1, made.start, following)
         made = replace(made, next_state=following.astype(np.int32))
-    return OnDevice(made, rows, device)
+    held = Charts([made] * rows, rows, device)
+    held.load([made] * rows)
+    held.move([made] * rows, [()] * rows)
+    return held
 
 
-def masked(held: OnDevice, logits: "Tensor") -> "Tensor":
+def masked(held: "Charts", logits: "Tensor") -> "Tensor":
     """The logits with −∞ where a row may not go on."""
     from guideway.logits.mask import apply_mask, unpack
 
@@ -250,7 +236,7 @@ def _free(forward: Forward, tokens: "Tensor") -> None:
     tokens.copy_(forward(tokens).argmax(1))
 
 
-def _tables(forward: Forward, tokens: "Tensor", held: OnDevice) -> None:
+def _tables(forward: Forward, tokens: "Tensor", held: "Charts") -> None:
     tokens.copy_(masked(held, forward(tokens)).argmax(1))
     held.follow(tokens)
 

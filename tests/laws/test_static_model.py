@@ -38,12 +38,14 @@ def test_rows_in_memory_are_read_as_rows_of_a_cache(kind: str):
                 text.append(token)
             same(own.decode(memory, torch.tensor(new)), alone(kind, texts))
     assert addresses == [layer.keys.data_ptr() for layer in memory.past.layers]
-    thawed = own.thaw(memory, [1, 3])  # rows of their own
+    own.rewind(memory, 3)
+    texts = [text[:-3] for text in texts]
+    thawed = own.thaw(memory, [1, 3], 1)  # rows of their own, without their last token
     new = torch.tensor([4, 5, 6, 7])
     expected = alone(kind, [[*text, int(token)] for text, token in zip(texts, new, strict=True)])
     same(own.decode(memory, new), expected)
     _, logits = own.extend(thawed, torch.full((2, 1), 9))
-    same(logits[:, 0], alone(kind, [[*texts[n], 9] for n in (1, 3)]))
+    same(logits[:, 0], alone(kind, [[*texts[n][:-1], 9] for n in (1, 3)]))
     _, logits = own.extend(cache, torch.full((3, 1), 17))  # and the cache is as it was
     same(logits[:, 0], alone(kind, [[*prompt, 17] for prompt in PROMPTS]))
 

@@ -100,7 +100,7 @@ def _ensemble(model: Model) -> Ensemble:
 
 
 def _drafts(ensemble: Ensemble, given: object) -> Speculation | None:
-    """Drafts; an engine captures nothing, so "auto" is a lookup where it can be."""
+    """Drafts; an engine captures no steps, so "auto" is a lookup where it can be."""
     return speculation(ensemble, "lookup" if given == "auto" and ensemble.crops else given)
 
 

@@ -61,7 +61,7 @@ def check_speculate(given: object) -> None:
 
 
 def speculation(ensemble: Ensemble, given: object) -> Speculation | None:
-    """Drafts for a batch of a model; None without any, or if "auto" captures forwards instead.
+    """Drafts for a batch of a model; None without any, or if "auto" captures steps instead.
 
     All batches share those of a lookup.
 

@@ -155,7 +155,7 @@ def cache_info() -> CacheInfo:
 
 
 def clear_cache() -> None:
-    """Free the memory of compiled constraints, masks, transitions, prefixes and captured forwards.
+    """Free the memory of compiled constraints, masks, transitions, prefixes and captured steps.
 
     Constraints in use still work, and build again what they need.
 

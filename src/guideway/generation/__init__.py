@@ -9,7 +9,7 @@
     scheduling, paged       rows that join and leave between steps, with masks made before a step
     drafts, draft_model, heads, speculation
                             drafted tokens, which one forward verifies
-    captured                forwards and draws captured on a device
+    captured                whole steps captured on a device
     score                   probabilities of given texts
     limits, stopping, memory
                             checks before, cancellation, peak memory

@@ -7,8 +7,8 @@ transfer.
 """
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, cast, final
 
@@ -23,7 +23,7 @@ from guideway.generation.row.request import Request
 from guideway.logits.filters import surprises
 from guideway.logits.mask import send
 from guideway.logits.rows import LEAST, Rows, log_mass
-from guideway.logits.warp import Moment, Warped, Warps, Watch, warp
+from guideway.logits.warp import Moment, Warps, Watch, warp
 from guideway.sampling.history import History
 from guideway.sampling.noise import categorical, coins, keys, streams
 from guideway.vocabulary.vocabulary import Vocabulary
@@ -99,6 +99,23 @@ class Plan:
     random: tuple[bool, ...]  # rows that draw at random; others take the most probable token
     held: bool  # True if any row has a constraint
 
+    @property
+    def kind(self) -> Hashable | None:
+        """What a captured draw depends on beside `numbers`; None if the host has a say in it."""
+        groups, random = self.warps.groups, set(self.random)
+        stages = groups[0].stages if groups else ()
+        names = {stage.name for stage in stages}
+        mixed = len(random) > 1 or any(group.rows is not None for group in groups)
+        if mixed or self.penalties.stages or "mirostat" in names:
+            return None
+        return self.held, *random, *((stage.name, stage.kind) for stage in stages)
+
+    @property
+    def numbers(self) -> list[Tensor]:
+        """What differs between plans of one kind."""
+        stages = (stage for group in self.warps.groups for stage in group.stages)
+        return [self.streams, *(number for stage in stages for number in stage.numbers)]
+
     @classmethod
     def of(
         cls, requests: Sequence[Request], histories: Sequence[History], device: torch.device
@@ -113,16 +130,6 @@ class Plan:
             tuple(each.samples for each in settings),
             any(request.held for request in requests),
         )
-
-    def moment(
-        self, histories: Sequence[History], steps: Sequence[int]
-    ) -> tuple[Int[Tensor, "batch"], Moment | None]:
-        """The noise keys of a step, and what its stages read; None if no row draws at random."""
-        if not any(self.random):
-            return self.streams, None
-        device = self.streams.device
-        key = keys(self.streams, send([*steps], device))
-        return key, Moment(coins(key), send([each.ceiling for each in histories], device))
 
 
 @final
@@ -179,12 +186,15 @@ def draw(
     def note(name: str, row: Tensor) -> None:
         told.append((name, row))
 
-    key, moment = plan.moment(histories, steps)
+    key, ceilings = plan.streams, plan.streams  # nobody reads them
+    if any(plan.random):
+        key = keys(plan.streams, send([*steps], rows.values.device))
+        ceilings = send([each.ceiling for each in histories], rows.values.device)
 
     def drawn(values: Tensor) -> list[list[float]]:
         told.clear()
         row = plan.penalties.apply(values, histories, watch and note)
-        made = choose(spread, row, plan, key, moment, marking, watch and note)
+        made = choose(spread, row, plan, key, ceilings, watch and note, marking)
         return cast("list[list[float]]", made.tolist())  # pyright: ignore[reportUnknownMemberType]
 
     back = drawn(values)
@@ -207,28 +217,14 @@ def draw(
     return Drawn([int(token) for token in back[0]], back[1], back[2], surprise, errors)
 
 
-def chain(
-    row: Float[Tensor, "batch vocabulary"],
-    plan: Plan,
-    key: Int[Tensor, "batch"],
-    moment: Moment | None,
-    marking: Marking | None,
-    watch: Watch | None = None,
-) -> Warped:
-    """Rows after temperature, filters and the watermark; `key` and `moment` are the plan's."""
-    row = early(marking, row, watch)
-    warped = Warped(row, None) if moment is None else warp(row, plan.warps, moment, watch)
-    return replace(warped, row=late(marking, warped.row, key, watch))
-
-
 def choose(
     spread: Spread,
     row: Float[Tensor, "batch vocabulary"],
     plan: Plan,
     key: Int[Tensor, "batch"],
-    moment: Moment | None,
-    marking: Marking | None = None,
-    watch: Watch | None = None,
+    ceilings: Tensor,
+    watch: Watch | None,
+    marking: Marking | None,
 ) -> Float[Tensor, "5 batch"]:
     """Draw from rows after the penalties, without asking the host for anything.
 
@@ -236,20 +232,38 @@ def choose(
     surprise or NaN, in float64, in which ids are exact up to 2^53. The log-probability is −∞ if
     nothing may be drawn, or if the temperature made a logit infinite.
     """
-    warped = chain(row, plan, key, moment, marking, watch)
-    row, noise = warped.row, key if marking is None else marking.noise(key)
-    tokens = categorical(row, noise) if any(plan.random) else row.argmax(1)
-    if len({*plan.random}) > 1:
-        tokens = torch.where(send(plan.random, row.device), tokens, row.argmax(1))
-    left = row.gather(1, tokens[:, None])[:, 0]
+    tokens, left, bits = _drawn(row, plan, key, ceilings, watch, marking)
     found = spread.reported.gather(1, tokens[:, None])[:, 0] - spread.total
     found = torch.where(left.isfinite(), found.clamp(min=LEAST), -math.inf)
-    bits = torch.full_like(left, math.nan)
-    if warped.before is not None:
-        free = (warped.before > -math.inf).sum(1) > 1
-        bits = torch.where(free, surprises(warped.before, tokens), bits)
     each = (tokens, found, spread.kept, spread.total, bits)
     return torch.stack([one.double() for one in each])  # one transfer
+
+
+def _drawn(
+    row: Float[Tensor, "batch vocabulary"],
+    plan: Plan,
+    key: Int[Tensor, "batch"],
+    ceilings: Tensor,
+    watch: Watch | None,
+    marking: Marking | None,
+) -> tuple[Int[Tensor, "batch"], Float[Tensor, "batch"], Float[Tensor, "batch"]]:
+    """Each row's token by its own sampler, its logit in the end, and its surprise or NaN."""
+    nothing = torch.full_like(row[:, 0], math.nan)
+    row = early(marking, row, watch)
+    if not any(plan.random):
+        row = late(marking, row, plan.streams, watch)
+        tokens = row.argmax(1)
+        return tokens, row.gather(1, tokens[:, None])[:, 0], nothing
+    warped = warp(row, plan.warps, Moment(coins(key), ceilings), watch)
+    row = late(marking, warped.row, key, watch)
+    tokens = categorical(row, key if marking is None else marking.noise(key))
+    if not all(plan.random):
+        tokens = torch.where(send(plan.random, row.device), tokens, row.argmax(1))
+    left = row.gather(1, tokens[:, None])[:, 0]
+    if warped.before is None:
+        return tokens, left, nothing
+    free = (warped.before > -math.inf).sum(1) > 1
+    return tokens, left, torch.where(free, surprises(warped.before, tokens), nothing)
 
 
 @lru_cache(16)

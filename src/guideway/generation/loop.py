@@ -173,7 +173,7 @@ class Decoding:
         """Check the requests. If `on_error` returns, other rows continue.
 
         With `shares`, batches that run in other threads at the same time share forwards with this,
-        unless forwards are captured.
+        unless steps are captured.
         """
         self._ensemble = ensemble = Ensemble.of(model)
         self._on_error, self._speculation = on_error, speculation

@@ -15,9 +15,9 @@ from guideway.generation.row.request import Event
 from guideway.generation.row.sequence import Sequence
 from guideway.generation.row.trace import Recorder
 from guideway.generation.speculation import MOST, Speculation, seconds_of
-from guideway.logits.evaluate import NodeWatch, Step, evaluate
+from guideway.logits.evaluate import Step, evaluate
 from guideway.logits.expr import Leaf
-from guideway.logits.mask import send, unpack, upload
+from guideway.logits.mask import unpack, upload
 from guideway.models.pages import NO_DRAFT, Draft
 
 Late: TypeAlias = abc.Callable[[list[Sequence]], list[int]]
@@ -254,13 +254,19 @@ def _drawn(
     recorder: Recorder | None,
 ) -> Drawn:
     """A token for each of some rows of the batch."""
+    width, device = ensemble.vocabulary.width, ensemble.device
+    allowed = unpack(upload([row.row() for row in rows], width, device), width)
+    sums = cache.sums
+    if len(places) < cache.rows:
+        logits = {leaf: row[places] for leaf, row in logits.items()}
+        sums = {leaf: row[places] for leaf, row in sums.items()}
+    texts = [row.text_context() for row in rows] if ensemble.reads_texts else []
     watch, nodes = (None, None) if recorder is None else (recorder.watch, recorder.watch_node)
-    state = inputs(ensemble, cache, logits, rows, places, nodes)
-    device = ensemble.device
     marking = ensemble.mark and Marking.of(ensemble.mark, rows, ensemble.vocabulary, device)
+    state = Step(logits, allowed, ensemble.vocabulary, sums, texts, nodes)
     drawn = draw(
         evaluate(ensemble.node, state),
-        state.allowed,
+        allowed,
         plan,
         [row.history for row in rows],
         [len(row.tokens) for row in rows],
@@ -270,34 +276,6 @@ def _drawn(
     if recorder is not None and marking is not None:
         recorder.greens = marking.colours(drawn.tokens)
     return drawn
-
-
-def inputs(
-    ensemble: Ensemble,
-    cache: EnsembleCache,
-    logits: Logits,
-    rows: abc.Sequence[Sequence],
-    places: abc.Sequence[int],
-    watch: NodeWatch | None = None,
-    *,
-    opens: bool = False,
-) -> Step:
-    """What an expression is evaluated on for some rows of a batch, those at `places`.
-
-    With `opens`, all tokens are allowed, and `asked` has those of the constraint.
-    """
-    width, device = ensemble.vocabulary.width, ensemble.device
-    allowed, asked = unpack(upload([row.row() for row in rows], width, device), width), None
-    if opens:  # free text has no constraint that could be left out
-        held = send([row.constrained for row in rows], device)
-        allowed, asked = allowed | held[:, None], allowed
-    sums = cache.sums
-    if [*places] != [*range(cache.rows)]:
-        index = send([*places], device)
-        logits = {leaf: each[index] for leaf, each in logits.items()}
-        sums = {leaf: each[index] for leaf, each in sums.items()}
-    texts = [row.text_context() for row in rows] if ensemble.reads_texts else []
-    return Step(logits, allowed, ensemble.vocabulary, sums, texts, watch, asked)
 
 
 def _recorder(ensemble: Ensemble, rows: list[Sequence]) -> Recorder | None:

@@ -5,7 +5,7 @@ are skipped.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, final
 
@@ -37,10 +37,18 @@ class Moment:
 @final
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One stage of some rows; `run` maps rows and the moment to rows."""
+    """One stage of some rows.
+
+    Attributes:
+        run: maps rows and the moment to rows.
+        numbers: the parameters of the rows that `run` reads.
+        kind: what else determines the computation.
+    """
 
     name: str
     run: Callable[[Tensor, Moment], Tensor]
+    numbers: tuple[Tensor, ...] = ()
+    kind: tuple[Hashable, ...] = ()
 
 
 @final
@@ -160,7 +168,7 @@ def _filter(
 
     def make(name: str, column: Column, device: torch.device, exempt: Tensor) -> Stage:
         parameter = _numbers(column, off, device, kind)
-        return Stage(name, lambda row, moment: function(row, parameter))
+        return Stage(name, lambda row, moment: function(row, parameter), numbers=(parameter,))
 
     return make
 
@@ -168,14 +176,16 @@ def _filter(
 def _temperature(name: str, column: Column, device: torch.device, exempt: Tensor) -> Stage:
     heats = [1.0 if value is None else min(max(value, COLDEST), HOTTEST) for value in column]
     divisor = _numbers(heats, 1.0, device)[:, None]
-    return Stage(name, lambda row, moment: row / divisor)
+    return Stage(name, lambda row, moment: row / divisor, numbers=(divisor,))
 
 
 def _top_k(name: str, column: Column, device: torch.device, exempt: Tensor) -> Stage:
     counts = [0 if value is None else min(value, MOST) for value in column]
     most = max(counts)
     k = torch.tensor(counts, dtype=torch.int64, device=device)
-    return Stage(name, lambda row, moment: filters.top_k(row, k, most=most))
+    return Stage(
+        name, lambda row, moment: filters.top_k(row, k, most=most), numbers=(k,), kind=(most,)
+    )
 
 
 def _xtc(name: str, column: Column, device: torch.device, exempt: Tensor) -> Stage:
@@ -189,7 +199,7 @@ def _xtc(name: str, column: Column, device: torch.device, exempt: Tensor) -> Sta
         tokens = torch.arange(row.shape[1], device=row.device)[None]
         return filters.xtc(row, tossed, torch.isin(tokens, exempt), most=most)
 
-    return Stage(name, run)
+    return Stage(name, run, numbers=(chance, threshold), kind=(most,))
 
 
 def _mirostat(name: str, column: Column, device: torch.device, exempt: Tensor) -> Stage:
@@ -202,7 +212,7 @@ def _mirostat(name: str, column: Column, device: torch.device, exempt: Tensor) -
             row = filters.mirostat(row, moment.ceilings.masked_fill(mode != 2, math.inf))
         return row
 
-    return Stage(name, run)
+    return Stage(name, run, numbers=(mode,), kind=(1 in column, 2 in column))
 
 
 MAKERS: Final[Mapping[str, Maker]] = {

@@ -16,7 +16,8 @@ A `StaticModel` can read tokens in memory that never moves, which a captured gra
 
 - After `load`, row n of the memory is as row `rows[n]` of the cache, which stays usable.
 - `decode` gives what `extend` by one token gives, in place, and asks the host for nothing.
-- `thaw` copies rows to a cache that `extend` and `select` take.
+- After `rewind`, each row is as if its last tokens had never been read.
+- `thaw` copies rows, without their last tokens, to a cache that `extend` and `select` take.
 
 A `VariedModel` has low-rank adapters and early exits (logits after block k):
 
@@ -148,8 +149,12 @@ class StaticModel(CroppingModel[Cache], Protocol[Cache, Memory]):
         """The memory that a cache takes, or such a memory, in bytes."""
         ...
 
-    def thaw(self, memory: Memory, rows: Sequence[int]) -> Cache:
-        """A cache of these rows."""
+    def rewind(self, memory: Memory, count: int) -> None:
+        """Forget the last tokens of all rows."""
+        ...
+
+    def thaw(self, memory: Memory, rows: Sequence[int], less: int) -> Cache:
+        """A cache of these rows, without their last `less` tokens."""
         ...
 
 

@@ -350,11 +350,19 @@ class TransformersModel:
         return output.logits[:, -1].float()
 
     @torch.inference_mode()
-    def thaw(self, memory: StaticMemory, rows: Sequence[int]) -> TransformersCache:
-        index, columns = send([*rows], self.device), int(memory.past.get_seq_length())
+    def rewind(self, memory: StaticMemory, count: int) -> None:
+        """Forget the last tokens of all rows."""
+        for layer in memory.past.layers:
+            layer.cumulative_length.sub_(count)
+        memory.lengths.sub_(count)
+
+    @torch.inference_mode()
+    def thaw(self, memory: StaticMemory, rows: Sequence[int], less: int) -> TransformersCache:
+        """A cache of these rows, without their last `less` tokens."""
+        index, columns = send([*rows], self.device), int(memory.past.get_seq_length()) - less
         past = _mapped(memory.past, lambda tensor: tensor[:, :, :columns][index])
         attention = memory.attention[:, :columns][index] > 0
-        lengths = memory.lengths[index]
+        lengths = memory.lengths[index] - less
         padded = None if bool(attention.all()) else attention
         return TransformersCache(past, padded, lengths, (None,) * len(rows))
 

@@ -13,19 +13,20 @@ from typing import Any, TypeAlias, final
 import torch
 
 from guideway.errors import GuidewayError
-from guideway.generation.draw import Plan, Spread, centred, chain, logits_error
+from guideway.generation.draw import Plan, Spread, centred, logits_error
 from guideway.generation.ensemble.ensemble import Ensemble, EnsembleCache, Logits, States
 from guideway.generation.limits import checked
-from guideway.generation.marking import Marking, check_markable
+from guideway.generation.marking import Marking, check_markable, early, late
 from guideway.generation.row.request import Completion, OnError, Request, peak_memory, raise_error
 from guideway.generation.row.sequence import Sequence
-from guideway.generation.step import inputs, plan_of
+from guideway.generation.step import plan_of
 from guideway.generation.stopping import check_stop
 from guideway.logits.evaluate import Step, evaluate
-from guideway.logits.mask import apply_mask
+from guideway.logits.mask import apply_mask, send, unpack, upload
 from guideway.logits.rows import log_mass
+from guideway.logits.warp import Moment, warp
 from guideway.models.protocol import LanguageModel
-from guideway.sampling.noise import gumbel, stream
+from guideway.sampling.noise import coins, gumbel, keys, stream
 from guideway.search.adaptive import Asap, Rejection
 from guideway.search.base import Kind, Scores, numbers
 from guideway.search.beams import Beams
@@ -88,21 +89,30 @@ def scores(
 
     `places` are the indices of `rows` in the batch, `plan` has their settings.
     """
-    state = inputs(ensemble, cache, logits, rows, places, opens=kind == "open")
+    width, device = ensemble.vocabulary.width, ensemble.device
+    allowed = unpack(upload([row.row() for row in rows], width, device), width)
+    before = allowed
+    if kind == "open":  # free text has no constraint that could be left out
+        held = send([row.constrained for row in rows], device)
+        before = allowed | held[:, None]
+    sums = cache.sums
+    if [*places] != [*range(cache.rows)]:
+        index = send([*places], device)
+        logits = {leaf: each[index] for leaf, each in logits.items()}
+        sums = {leaf: each[index] for leaf, each in sums.items()}
+    texts = [row.text_context() for row in rows] if ensemble.reads_texts else []
+    asked = allowed if kind == "open" else None
+    state = Step(logits, before, ensemble.vocabulary, sums, texts, asked=asked)
     made = _evaluated(ensemble, state, rows, kind)
-    device = ensemble.device
     marking = ensemble.mark and Marking.of(ensemble.mark, rows, ensemble.vocabulary, device)
-    histories = [row.history for row in rows]
-    key, moment = plan.moment(histories, [row.steps for row in rows])
-    values = plan.penalties.apply(made.logs, histories)
-    values = chain(values, plan, key, moment, marking).row
+    values = _chain(made.logs, plan, rows, marking)
     own, kept = made.own, made.kept
     if kind != "beam":
         values = values.log_softmax(1)
-    if state.asked is not None:
-        values = apply_mask(values, state.asked)
+    if kind == "open":
+        values = apply_mask(values, allowed)
         if any(row.constrained for row in rows):
-            kept = log_mass(apply_mask(own, state.asked))
+            kept = log_mass(apply_mask(own, allowed))
     # A row without any mass has NaN for logarithms of shares.
     return Scores(values.nan_to_num(-torch.inf, neginf=-torch.inf), own, kept)
 
@@ -121,6 +131,20 @@ def _evaluated(ensemble: Ensemble, state: Step, rows: Listed[Sequence], kind: Ki
     elif (moved := centred(values)) is not None:
         values = moved
     return Scores(values, spread.reported - spread.total[:, None], spread.kept)
+
+
+def _chain(
+    values: torch.Tensor, plan: Plan, rows: Listed[Sequence], marking: Marking | None
+) -> torch.Tensor:
+    """The rows after biases, penalties, temperature, filters and a watermark."""
+    histories = [row.history for row in rows]
+    values = early(marking, plan.penalties.apply(values, histories), None)
+    if not any(plan.random):
+        return late(marking, values, plan.streams, None)
+    steps = send([row.steps for row in rows], values.device)
+    ceilings = send([each.ceiling for each in histories], values.device)
+    moment = Moment(coins(keys(plan.streams, steps)), ceilings)
+    return late(marking, warp(values, plan.warps, moment).row, plan.streams, None)
 
 
 @final

@@ -19,6 +19,7 @@ from torch import Tensor
 
 from guideway.errors import SourceError, UnsupportedError
 from guideway.generation.ensemble.alignment import Alignment, aligned
+from guideway.generation.ensemble.frames import Frames
 from guideway.generation.ensemble.leaf import Reading
 from guideway.generation.ensemble.prefix_cache import SHARED, PrefixCache
 from guideway.generation.ensemble.prompt import PromptReader
@@ -291,7 +292,8 @@ class Ensemble:
         backbones: the models with their contexts.
         vocabulary: that of the main context.
         summed: leaves of GeDi pairs, which need the log-probability of the text so far.
-        frames: captured forwards that no batch uses now (`generation.captured`).
+        frames: captured steps that no batch uses now (`generation.captured`); None if
+            capturing failed.
     """
 
     def __init__(self, whole: Whole, prefixes: PrefixCache = SHARED) -> None:
@@ -318,7 +320,7 @@ class Ensemble:
         pairs = [term for term in terms if isinstance(term, GediTerm)]
         self.summed = tuple({leaf for pair in pairs for leaf in (pair.wanted, pair.unwanted)})
         self.reads_texts = bool(terms)
-        self.frames: object = None
+        self.frames: Frames | None = Frames(self.device)
 
     @classmethod
     def of(cls, model: "LanguageModel[Any] | Ensemble") -> "Ensemble":
@@ -338,7 +340,7 @@ class Ensemble:
         made = copy.copy(self)
         fewer = (backbone.without(leaf) for backbone in self.backbones)
         made.backbones = tuple(backbone for backbone in fewer if backbone is not None)
-        made.frames = None
+        made.frames = Frames(self.device)
         return made
 
     def prefill(
