@@ -102,19 +102,16 @@ class Plan:
     @property
     def kind(self) -> Hashable | None:
         """What a captured draw depends on beside `numbers`; None if the host has a say in it."""
-        groups, random = self.warps.groups, set(self.random)
-        stages = groups[0].stages if groups else ()
-        names = {stage.name for stage in stages}
-        mixed = len(random) > 1 or any(group.rows is not None for group in groups)
-        if mixed or self.penalties.stages or "mirostat" in names:
+        stages, random = self.warps.stages, set(self.random)
+        mirostat = any(stage.name == "mirostat" for stage in stages)
+        if len(random) > 1 or mirostat or self.penalties.stages:
             return None
         return self.held, *random, *((stage.name, stage.kind) for stage in stages)
 
     @property
     def numbers(self) -> list[Tensor]:
         """What differs between plans of one kind."""
-        stages = (stage for group in self.warps.groups for stage in group.stages)
-        return [self.streams, *(number for stage in stages for number in stage.numbers)]
+        return [self.streams, *(each for stage in self.warps.stages for each in stage.numbers)]
 
     @classmethod
     def of(

@@ -1,7 +1,7 @@
 """Temperature and the filters on rows of logits, in order.
 
-Each row has its own settings and order; rows with the same order run together, and inactive stages
-are skipped.
+Each row has its own settings and order. A stage leaves rows that do not have it as they are, so the
+stages of each order run one after another; inactive ones are skipped.
 """
 
 import math
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, final
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
 from guideway.logits import filters
@@ -30,14 +30,11 @@ class Moment:
     coins: Float[Tensor, "batch"]
     ceilings: Float[Tensor, "batch"]
 
-    def of_rows(self, rows: Int[Tensor, "rows"]) -> "Moment":
-        return Moment(self.coins[rows], self.ceilings[rows])
-
 
 @final
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One stage of some rows.
+    """One stage, which leaves rows without a parameter of it as they are.
 
     Attributes:
         run: maps rows and the moment to rows.
@@ -53,19 +50,10 @@ class Stage:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Group:
-    """Rows with the same order of stages; `rows` is None for the whole batch."""
-
-    rows: Int[Tensor, "rows"] | None
-    stages: tuple[Stage, ...]
-
-
-@final
-@dataclass(frozen=True, slots=True)
 class Warps:
-    """The stages of a batch, in groups of rows that run together."""
+    """The stages of a batch, one order of them after another."""
 
-    groups: tuple[Group, ...]
+    stages: tuple[Stage, ...]
 
     @classmethod
     def of(
@@ -75,22 +63,14 @@ class Warps:
         exempt: Sequence[int] = (),
     ) -> "Warps":
         """The stages of rows, from the order and active parameters of each."""
-        orders: dict[tuple[str, ...], list[int]] = {}
-        for row, (order, _) in enumerate(settings):
-            orders.setdefault(tuple(order), []).append(row)
         ids = torch.tensor(exempt, dtype=torch.int64, device=device)
-        groups = list[Group]()
-        for order, rows in orders.items():
-            stages = list[Stage]()
+        stages = list[Stage]()
+        for order in dict.fromkeys(tuple(order) for order, _ in settings):
             for name in order:
-                column = [settings[row][1].get(name) for row in rows]
+                column = [on.get(name) if tuple(own) == order else None for own, on in settings]
                 if any(value is not None for value in column):
                     stages.append(MAKERS[name](name, column, device, ids))
-            whole = len(rows) == len(settings)
-            if stages:
-                which = None if whole else torch.tensor(rows, device=device)
-                groups.append(Group(which, tuple(stages)))
-        return cls(tuple(groups))
+        return cls(tuple(stages))
 
 
 @final
@@ -121,29 +101,10 @@ def warp(
         nothing = row.new_empty(len(row))  # and nobody reads it
         moment = Moment(nothing, nothing)
     before: Tensor | None = None
-    for group in warps.groups:
-        rows = group.rows
-        if rows is None:
-            return _through(group, row, moment, watch)
-        part = None if watch is None else _of_whole(watch, row, rows)
-        after = _through(group, row[rows], moment.of_rows(rows), part)
-        if after.before is not None:
-            before = (row if before is None else before).index_copy(0, rows, after.before)
-        row = row.index_copy(0, rows, after.row)
-    return Warped(row, before)
-
-
-def _of_whole(watch: Watch, row: Tensor, rows: Tensor) -> Watch:
-    """A watcher that gets full batches from parts."""
-    return lambda name, part: watch(name, row.index_copy(0, rows, part))
-
-
-def _through(group: Group, row: Tensor, moment: Moment, watch: Watch | None) -> Warped:
-    """The rows of a group after all its stages."""
-    before: Tensor | None = None
-    for stage in group.stages:
+    for stage in warps.stages:
         if stage.name == "mirostat":
-            before = row
+            (mode,) = stage.numbers
+            before = row if before is None else torch.where(mode[:, None] > 0, row, before)
         row = stage.run(row, moment)
         if watch is not None:
             watch(stage.name, row)
