@@ -21,10 +21,9 @@ from guideway.language.nodes import Bytes, Call, Capture, Concat, Expr, Rule
 Child: TypeAlias = tuple[str, object]
 """The name of a part (or "") and the part."""
 
-# Fields that the core derives from other fields.
-HIDDEN: Final = frozenset(
-    ("nullable", "regular", "captures", "inhabited", "waits", "bodies", "make", "first")
-)
+# Fields that the core derives from other fields; flags and places of a regex's parts.
+DERIVED = ("nullable", "regular", "captures", "inhabited", "waits", "bodies", "make", "first")
+HIDDEN: Final = frozenset((*DERIVED, "mode", "place"))
 WIDEST: Final = 110
 
 
