@@ -189,6 +189,7 @@ class Machine:
         self._pasts: list[Place] = []
         self._numbered: dict[Place, int] = {}
         self._histories: dict[History, Sequence[History]] = {(): [()] * len(program.atoms)}
+        self._past_rows: dict[int, list[int]] = {}
         self._known: dict[Watch, int] = {}
         self._aheads: dict[tuple[int, History], int] = {}
         for step in program.steps:  # those without lookbehind, innermost first
@@ -243,10 +244,18 @@ class Machine:
     def _following(self, history: History) -> Sequence[History]:
         """The histories after one more atom, for each atom."""
         if history not in self._histories:
-            rows = (self.row(self._pasts[each], ordered=False) for each in history)
-            numbers = [[self._past(place) for place in row] for row in rows]
+            spend(len(history))
+            numbers = (self._past_row(each) for each in history)
             self._histories[history] = [*zip(*numbers, strict=True)]
         return self._histories[history]
+
+    def _past_row(self, number: int) -> list[int]:
+        """The numbers of the places of the past after one more atom."""
+        found = self._past_rows.get(number)
+        if found is None:
+            row = self.row(self._pasts[number], ordered=False)
+            found = self._past_rows[number] = [self._past(place) for place in row]
+        return found
 
     def _reading(self, threads: Iterable[Thread]) -> Sequence[_Way]:
         """The atoms that threads read, the stacks after them, and the rows of their guards."""
