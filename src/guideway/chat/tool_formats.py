@@ -19,35 +19,6 @@ from guideway.sources.sources import Choice, Either, Literal, Regex, Sequence, S
 _MARKED: Final = re.compile("«(.*?)»")
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Format:
-    """How one family of models writes calls; see the module for the places of texts.
-
-    Attributes:
-        between: between two calls; None if a reply has at most one.
-        trigger: beginning of a call in free text; None if calls follow no text.
-        prelude: any number of these (thoughts) may precede a reply.
-        text: a reply without calls; free text if None.
-        others: other heads and middles of a call.
-        arguments: notation of arguments; JSON if None.
-        ids: matches the ids of calls in a reply.
-    """
-
-    head: Parts
-    middle: Parts
-    tail: Parts = ()
-    opening: Parts = ()
-    closing: Parts = ()
-    between: Parts | None = None
-    trigger: Source | None = None
-    prelude: Source | None = None
-    text: Source | None = None
-    others: tuple[tuple[Parts, Parts], ...] = ()
-    arguments: Elements | Literals | None = None
-    ids: re.Pattern[str] | None = None
-
-
 def _token(name: str) -> Special:
     return Special(name, required=False)
 
@@ -62,6 +33,43 @@ def _sources(*written: "str | Source") -> Parts:
     return tuple(found)
 
 
+_HEAD: Final = _sources('{"name": "')
+_MIDDLE: Final = _sources('", "arguments": ')
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Format:
+    """How one family of models writes calls; see the module for the places of texts.
+
+    Attributes:
+        head, middle: those of a JSON object if not given.
+        between: between two calls; None if a reply has at most one.
+        prelude: any number of these (thoughts) may precede a reply.
+        text: a reply without calls; None if calls begin anywhere in free text.
+        others: other heads and middles of a call.
+        arguments: notation of arguments; JSON if None.
+        ids: matches the ids of calls in a reply.
+    """
+
+    head: Parts = _HEAD
+    middle: Parts = _MIDDLE
+    tail: Parts = ()
+    opening: Parts = ()
+    closing: Parts = ()
+    between: Parts | None = ()
+    prelude: Source | None = None
+    text: Source | None = None
+    others: tuple[tuple[Parts, Parts], ...] = ()
+    arguments: Elements | Literals | None = None
+    ids: re.Pattern[str] | None = None
+
+    @property
+    def trigger(self) -> Source | None:
+        """Beginning of a call in free text; None if calls follow no text."""
+        return (*self.opening, *self.head)[0] if self.text is None else None
+
+
 def _deepseek(kind: str, middle: str, after: str, between: str) -> Format:
     return Format(
         opening=_sources("«<｜tool▁calls▁begin｜>»"),
@@ -70,7 +78,6 @@ def _deepseek(kind: str, middle: str, after: str, between: str) -> Format:
         tail=_sources(f"{after}«<｜tool▁call▁end｜>»"),
         between=_sources(between),
         closing=_sources("«<｜tool▁calls▁end｜>»"),
-        trigger=_token("<｜tool▁calls▁begin｜>"),
     )
 
 
@@ -80,7 +87,6 @@ def _glm(line: str) -> Format:
         middle=_sources(line),
         tail=_sources("«</tool_call>»"),
         between=_sources(line),
-        trigger=_token("<tool_call>"),
         arguments=Elements(
             begin=_sources("«<arg_key>»"),
             middle=_sources(f"«</arg_key>»{line}«<arg_value>»"),
@@ -95,8 +101,6 @@ def _gemma(begin: str, end: str, quote: str) -> Format:
         head=_sources(f"«{begin}»call:"),
         middle=_sources("{"),
         tail=_sources(f"}}«{end}»"),
-        between=(),
-        trigger=_token(begin),
         arguments=Literals(
             equals=":",
             comma=Literal(","),
@@ -123,15 +127,12 @@ FORMATS: Final[dict[str, Format]] = {
     # templates of Qwen2.5 and Qwen3, with each call on its own lines.
     "hermes": Format(
         head=_sources('«<tool_call>»\n{"name": "'),
-        middle=_sources('", "arguments": '),
         tail=_sources("}\n«</tool_call>»"),
         between=_sources("\n"),
-        trigger=_token("<tool_call>"),
     ),
     # Llama 3.1's prompt format in Meta's llama-models, section on JSON based tool calling; several
     # calls as vLLM's parser llama3_json reads them.
     "llama3": Format(
-        head=_sources('{"name": "'),
         middle=_sources('", "parameters": '),
         tail=_sources("}"),
         between=_sources("; "),
@@ -144,7 +145,6 @@ FORMATS: Final[dict[str, Format]] = {
         middle=_sources('", "parameters": '),
         tail=_sources("}"),
         between=_sources("; "),
-        trigger=_token("<|python_tag|>"),
     ),
     # The chat template of Qwen3-Coder, and of other models with its format.
     "qwen3_coder": Format(
@@ -152,7 +152,6 @@ FORMATS: Final[dict[str, Format]] = {
         middle=_sources(">\n"),
         tail=_sources("</function>\n«</tool_call>»"),
         between=_sources("\n"),
-        trigger=_token("<tool_call>"),
         arguments=Elements(
             begin=_sources("<parameter="),
             middle=_sources(">\n"),
@@ -164,20 +163,12 @@ FORMATS: Final[dict[str, Format]] = {
     # Mistral-7B-Instruct-v0.3, with a blank after the token, and of Mistral-Nemo, without.
     "mistral": Format(
         opening=_sources("«[TOOL_CALLS]»", Choice(["[", " ["])),
-        head=_sources('{"name": "'),
-        middle=_sources('", "arguments": '),
         tail=_sources("}"),
         between=_sources(", "),
         closing=_sources("]"),
-        trigger=_token("[TOOL_CALLS]"),
     ),
     # The same file from version 13 on; calls have no ids.
-    "mistral_v13": Format(
-        head=_sources("«[TOOL_CALLS]»"),
-        middle=_sources("«[ARGS]»"),
-        between=(),
-        trigger=_token("[TOOL_CALLS]"),
-    ),
+    "mistral_v13": Format(head=_sources("«[TOOL_CALLS]»"), middle=_sources("«[ARGS]»")),
     # Guide to the Harmony format in OpenAI's cookbook (articles/openai-harmony.md), on function
     # calling. The prompt ends with "<|start|>assistant", a call with the end id <|call|>. The
     # recipient follows the channel, or the role as in the chat template of gpt-oss. The mark of
@@ -186,6 +177,7 @@ FORMATS: Final[dict[str, Format]] = {
         prelude=Sequence(_sources(_ANALYSIS, "«<|start|>»assistant")),
         head=_sources("«<|channel|>»commentary to=functions."),
         middle=_sources(" «<|constrain|>»json«<|message|>»"),
+        between=None,
         others=(
             (
                 _sources(" to=functions."),
@@ -209,9 +201,7 @@ FORMATS: Final[dict[str, Format]] = {
         head=_sources('<«｜DSML｜»invoke name="'),
         middle=_sources('">\n'),
         tail=_sources("</«｜DSML｜»invoke>\n"),
-        between=(),
         closing=_sources("</«｜DSML｜»function_calls>"),
-        trigger=_DSML,
         arguments=Elements(
             begin=_sources('<«｜DSML｜»parameter name="'),
             middle=_sources('" string="true">'),
@@ -228,9 +218,7 @@ FORMATS: Final[dict[str, Format]] = {
         head=_sources("«<|tool_call_begin|>»functions."),
         middle=_sources(":", Regex("0|[1-9][0-9]{0,3}"), "«<|tool_call_argument_begin|>»"),
         tail=_sources("«<|tool_call_end|>»"),
-        between=(),
         closing=_sources("«<|tool_calls_section_end|>»"),
-        trigger=_token("<|tool_calls_section_begin|>"),
         ids=re.compile(r"<\|tool_call_begin\|>(functions\.[^<]*)<\|tool_call_argument_begin\|>"),
     ),
     # The chat templates of GLM-4.5 and GLM-4.6.
@@ -240,12 +228,8 @@ FORMATS: Final[dict[str, Format]] = {
     # The chat template of MiniMax-M1 (vLLM's examples/tool_chat_template_minimax_m1.jinja).
     "minimax_m1": Format(
         opening=_sources("«<tool_calls>»\n"),
-        head=_sources('{"name": "'),
-        middle=_sources('", "arguments": '),
         tail=_sources("}\n"),
-        between=(),
         closing=_sources("«</tool_calls>»"),
-        trigger=_token("<tool_calls>"),
     ),
     # The chat template of MiniMax-M2.
     "minimax_m2": Format(
@@ -253,9 +237,7 @@ FORMATS: Final[dict[str, Format]] = {
         head=_sources('<invoke name="'),
         middle=_sources('">\n'),
         tail=_sources("</invoke>\n"),
-        between=(),
         closing=_sources("«</minimax:tool_call>»"),
-        trigger=_token("<minimax:tool_call>"),
         arguments=Elements(
             begin=_sources('<parameter name="'),
             middle=_sources('">'),

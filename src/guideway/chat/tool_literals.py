@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from keyword import iskeyword
@@ -156,7 +156,8 @@ class _Writer:
             ended = said.items is not None and not self._schemas.document.schemas[said.items].kinds
             if said.low != len(first) or not (ended or said.high == len(first)):
                 raise self._refused("prefixItems of which some may be missing")
-            return Sequence((Literal("["), *_joined(first, comma), Literal("]")))
+            separated = [part for one in first for part in (comma, one)]
+            return Sequence((Literal("["), *separated[1:], Literal("]")))
         if said.high == 0:
             return Literal("[]")
         if said.items is None:
@@ -222,13 +223,6 @@ class _Writer:
         return UnsupportedError(
             f"{self._schemas.place}: {what} cannot be written as a literal; {advice}", feature=what
         )
-
-
-def _joined(parts: Iterable[Source], comma: Source) -> list[Source]:
-    found: list[Source] = []
-    for part in parts:
-        found += [comma, part] if found else [part]
-    return found
 
 
 def _some(members: list[tuple[Source, bool]], comma: Source) -> Source:
