@@ -41,10 +41,8 @@ def read_format(given: Any) -> Source | None:
     match given:
         case protocol.ObjectFormat():
             return bare_schema(given.schema_ or {"type": "object"})
-        case protocol.SchemaFormat(json_schema=protocol.NamedSchema() as named):
+        case protocol.SchemaFormat(json_schema=named) | (protocol.ResponseText.Json() as named):
             return bare_schema(named.schema_)
-        case protocol.ResponseText.Json():
-            return bare_schema(given.schema_)
         case protocol.GrammarFormat():
             return read_grammar(given.grammar, given.syntax)
         case protocol.TagFormat():
@@ -64,11 +62,10 @@ def read_structured(given: protocol.Structured) -> Source | None:
 
 
 def read_source(
-    asked: protocol.Common, form: Mapping[str, Source | None]
+    asked: protocol.Common, form: Mapping[str, Source]
 ) -> tuple[Source | None, str | None]:
     """The only source that a request gives, under whatever name, and the name."""
-    found = {name: source for name, source in form.items() if source is not None}
-    return _only({**found, **_given(asked, _SOURCES)})
+    return _only({**form, **_given(asked, _SOURCES)})
 
 
 def _given(asked: BaseModel, readers: Mapping[str, Read], place: str = "") -> dict[str, Source]:
@@ -92,6 +89,7 @@ def _only(found: Mapping[str, Source]) -> tuple[Source | None, str | None]:
     return None, None
 
 
+_RESPONSE_FORMAT: Final = {"response_format": read_format}
 _STRUCTURED: Final = {"json_" if kind == "json" else kind: read for kind, read in KINDS.items()}
 _SOURCES: Final[Mapping[str, Read]] = {
     "structured_outputs": read_structured,
@@ -298,29 +296,24 @@ class Reader:
         if asked.top_logprobs and not asked.logprobs:
             raise SourceError("top_logprobs needs logprobs: true", place="/top_logprobs")
         most = "max_completion_tokens" if asked.max_completion_tokens else "max_tokens"
-        with of_field("response_format"):
-            form = read_format(asked.response_format)
+        form = _given(asked, _RESPONSE_FORMAT)
         top = (asked.top_logprobs or 0) if asked.logprobs else None
-        messages = chat_messages(asked.messages)
-        return self._chat(asked, messages, {"response_format": form}, most, top)
+        return self._chat(asked, chat_messages(asked.messages), form, most, top)
 
     def responses(self, asked: protocol.ResponsesRequest) -> Asked:
-        with of_field("text.format"):
-            form = None if asked.text is None else read_format(asked.text.format)
+        form = {} if asked.text is None else _given(asked.text, {"format": read_format}, "text.")
         messages = conversation(asked.input, asked.instructions)
         top = (asked.top_logprobs or 0) if protocol.LOGPROBS in (asked.include or ()) else None
         if asked.top_logprobs and top is None:
             raise SourceError(
                 f"top_logprobs needs include: [{protocol.LOGPROBS!r}]", place="/top_logprobs"
             )
-        return self._chat(asked, messages, {"text.format": form}, "max_output_tokens", top)
+        return self._chat(asked, messages, form, "max_output_tokens", top)
 
     def completion(self, asked: protocol.CompletionRequest, prompt: str) -> Asked:
-        with of_field("response_format"):
-            form = read_format(asked.response_format)
-        source, field = read_source(asked, {"response_format": form})
+        source = read_source(asked, _given(asked, _RESPONSE_FORMAT))
         read = Form(self.model.vocabulary)
-        return self._asked(asked, prompt, (source, field), "max_tokens", read, asked.logprobs)
+        return self._asked(asked, prompt, source, "max_tokens", read, asked.logprobs)
 
     def model_of(self, name: str) -> Model:
         """The engine's model, if a request means it."""
@@ -339,14 +332,12 @@ class Reader:
         self,
         asked: protocol.ChatRequest | protocol.ResponsesRequest,
         messages: list[dict[str, Any]],
-        form: Mapping[str, Source | None],
+        form: Mapping[str, Source],
         most: str,
         top: int | None,
     ) -> Asked:
-        (source, field), read = (
-            read_source(asked, form),
-            Form(self.model.vocabulary, self.names.thinking),
-        )
+        source, field = read_source(asked, form)
+        read = Form(self.model.vocabulary, self.names.thinking)
         chosen = Chosen.of(asked.tools or [], asked.tool_choice)
         if chosen.choice != "none":
             parallel = asked.parallel_tool_calls is not False
@@ -369,11 +360,8 @@ class Reader:
         if asked.stream_options is not None and not asked.stream:
             raise SourceError("stream_options needs stream: true", place="/stream_options")
         settings = self._settings(asked, most)
-        shown = (
-            asked.trace.alternatives
-            if isinstance(asked, protocol.Generating) and asked.trace
-            else 0
-        )
+        trace = asked.trace if isinstance(asked, protocol.Generating) else None
+        shown = 0 if trace is None else trace.alternatives
         more: dict[str, Any] = {
             "schema_in_prompt": asked.schema_in_prompt,
             "speculate": asked.speculate,

@@ -70,8 +70,9 @@ class Form:
     def reply(self, result: Result[Any]) -> Reply:
         reasoning, text = split_reasoning(result.text, self.thinking)
         if result.tool_calls:
-            before = self._before(text).rstrip()
-            return Reply(before or None, reasoning, [call.message for call in result.tool_calls])
+            tools, calls = self.tools, [call.message for call in result.tool_calls]
+            before = tools.before(text) if tools is not None and tools.choice == "auto" else ""
+            return Reply(before.rstrip() or None, reasoning, calls)
         for name in self.custom:
             if name in result.captures and text.startswith(OPENED):
                 call = custom_call(name, str(result.captures[name]), new_id("call"))
@@ -118,11 +119,6 @@ class Form:
             found = text.startswith(mark)
             content = "" if mark.startswith(text[: len(mark)]) else text
         return content, _calls(self.tools, text) if found else []
-
-    def _before(self, text: str) -> str:
-        """The text before the calls; only the choice "auto" has some."""
-        auto = self.tools is not None and self.tools.choice == "auto"
-        return self.tools.before(text) if self.tools is not None and auto else ""
 
 
 def split_reasoning(text: str, thinking: tuple[str, str] | None) -> tuple[str | None, str]:

@@ -22,7 +22,7 @@ from guideway.language.fuel import metered
 from guideway.server import answers, protocol
 from guideway.server.conversation import conversation
 from guideway.server.events import ChunkEvents, ResponseEvents
-from guideway.server.reading import read_structured
+from guideway.server.reading import Asked, read_structured
 from guideway.server.refusals import INVALID, Refusal, of_field
 from guideway.server.replies import new_id
 from guideway.server.serving import Server
@@ -42,25 +42,22 @@ class Routes:
         self.server = server
 
     def add_to(self, app: FastAPI) -> None:
-        for path, handler in (
-            ("/health", self.health),
-            ("/metrics", self.metrics),
-            ("/v1/models", self.models),
-            ("/v1/models/{name:path}", self.one_model),
+        for method, path, handler in (
+            ("GET", "/health", self.health),
+            ("GET", "/metrics", self.metrics),
+            ("GET", "/v1/models", self.models),
+            ("GET", "/v1/models/{name:path}", self.one_model),
+            ("POST", "/v1/chat/completions", self.chat),
+            ("POST", "/v1/completions", self.completions),
+            ("POST", "/v1/responses", self.responses),
+            ("POST", "/v1/decisions", self.decisions),
+            ("POST", "/v1/systemone", self.decisions),
+            ("POST", "/v1/detect", self.detect),
+            ("POST", "/v1/tokenize", self.tokenize),
+            ("POST", "/v1/explain", self.explain),
+            ("POST", "/v1/embeddings", self.embeddings),
         ):
-            app.add_api_route(path, handler, methods=["GET"], response_model=None)
-        for path, handler in (
-            ("/v1/chat/completions", self.chat),
-            ("/v1/completions", self.completions),
-            ("/v1/responses", self.responses),
-            ("/v1/decisions", self.decisions),
-            ("/v1/systemone", self.decisions),
-            ("/v1/detect", self.detect),
-            ("/v1/tokenize", self.tokenize),
-            ("/v1/explain", self.explain),
-            ("/v1/embeddings", self.embeddings),
-        ):
-            app.add_api_route(path, handler, methods=["POST"], response_model=None)
+            app.add_api_route(path, handler, methods=[method], response_model=None)
 
     async def health(self) -> Body:
         return {"status": "ok", "open": self.server.open}
@@ -85,30 +82,32 @@ class Routes:
 
     async def chat(self, request: Request) -> Response:
         asked = await self.server.read(request, protocol.ChatRequest)
-        one = self.server.reader.chat(asked)
-        await self.server.check(request, one.source, one.field)
-        head = answers.Head(new_id("chatcmpl"), "chat.completion", self.server.name)
-        texts = self.server.spread(one, asked.n or 1)
-        if asked.stream:
-            events = ChunkEvents(head, one, asked, len(texts))
-            return await self.server.stream(request, texts, events)
-        results = await self.server.results(request, texts)
-        choices = [answers.chat_choice(n, result, one) for n, result in enumerate(results)]
-        return JSONResponse(head.of(choices, usage=answers.usage(results, one.form, len(results))))
+        return await self._choices(request, asked, [self.server.reader.chat(asked)])
 
     async def completions(self, request: Request) -> Response:
         asked = await self.server.read(request, protocol.CompletionRequest)
         prompts = [asked.prompt] if isinstance(asked.prompt, str) else asked.prompt
         read = [self.server.reader.completion(asked, each) for each in prompts]
-        await self.server.check(request, read[0].source, read[0].field)
-        head = answers.Head(new_id("cmpl"), "text_completion", self.server.name)
-        texts = [text for one in read for text in self.server.spread(one, asked.n or 1)]
-        one, each = read[0], asked.n or 1
+        return await self._choices(request, asked, read)
+
+    async def _choices(
+        self,
+        request: Request,
+        asked: protocol.ChatRequest | protocol.CompletionRequest,
+        read: list[Asked],
+    ) -> Response:
+        """The texts of each prompt, at once or as a stream."""
+        one, each, chat = read[0], asked.n or 1, isinstance(asked, protocol.ChatRequest)
+        await self.server.check(request, one.source, one.field)
+        number, kind = ("chatcmpl", "chat.completion") if chat else ("cmpl", "text_completion")
+        head = answers.Head(new_id(number), kind, self.server.name)
+        texts = [text for prompt in read for text in self.server.spread(prompt, each)]
         if asked.stream:
             events = ChunkEvents(head, one, asked, each)
             return await self.server.stream(request, texts, events)
         results = await self.server.results(request, texts)
-        choices = [answers.text_choice(n, result, one) for n, result in enumerate(results)]
+        choice = answers.chat_choice if chat else answers.text_choice
+        choices = [choice(n, result, one) for n, result in enumerate(results)]
         return JSONResponse(head.of(choices, usage=answers.usage(results, one.form, each)))
 
     async def responses(self, request: Request) -> Response:
@@ -167,8 +166,7 @@ class Routes:
             raise SourceError("structured_outputs has no source", place="/structured_outputs")
         await self.server.check(request, source, "structured_outputs")
         model = self.server.reader.model_of(asked.model)
-        told = await self.server.threaded(request, explained, source, model)
-        return JSONResponse(told)
+        return JSONResponse(await self.server.threaded(request, explained, source, model))
 
     async def embeddings(self) -> Body:
         raise Refusal(
