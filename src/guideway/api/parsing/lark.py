@@ -182,19 +182,12 @@ def reduced(table: LarkTable, leaves: Sequence[Leaf]) -> list[tuple[str, int, in
     return [found[number] for number in order]
 
 
-@lru_cache(maxsize=32)
-def _read(source: Lark) -> LarkGrammar:
-    return read_lark(source)
+_read, _earley = lru_cache(maxsize=32)(read_lark), lru_cache(maxsize=32)(earley)
 
 
 @lru_cache(maxsize=32)
 def _places(source: Lark) -> Places:
     return Places(_read(source), {})
-
-
-@lru_cache(maxsize=32)
-def _earley(source: Lark) -> Callable[[str], Any]:
-    return earley(source)
 
 
 def captured(source: Lark, data: bytes, ends: Ends) -> Iterator[tuple[Source, int, int]]:

@@ -119,15 +119,11 @@ class _Reader:
                 return [(part, begin, end) for part in parts]
             case Lark():
                 return self._captured(source, begin, end)
+            case Until(stop):  # the first one, as a search finds it
+                begins = (at for at in range(begin, end) if end in self.ends(stop, at))
+                return [(stop, at, end) for at in islice(begins, 1)]
             case _:
-                return self._stopped(source, begin, end)
-
-    def _stopped(self, source: Source, begin: int, end: int) -> list[tuple[Source, int, int]]:
-        """The stop of free text: the first one, as a search finds it."""
-        if not isinstance(source, Until):
-            return []
-        begins = (at for at in range(begin, end) if end in self.ends(source.stop, at))
-        return [(source.stop, at, end) for at in islice(begins, 1)]
+                return []
 
     def _captured(self, source: Lark, begin: int, end: int) -> list[tuple[Source, int, int]]:
         """The captures and parts of a text of a grammar between these."""
@@ -152,9 +148,8 @@ class _Reader:
             case Either(parts):
                 places = {end for part in parts for end in self.ends(part, begin)}
             case Both(parts):
-                places = {*self.ends(parts[0], begin)}
-                for part in parts[1:]:
-                    places &= {*self.ends(part, begin)}
+                first, *others = (self.ends(part, begin) for part in parts)
+                places = set(first).intersection(*others)
             case _:
                 return self._read(source, begin)
         return tuple(sorted(places, reverse=True))
