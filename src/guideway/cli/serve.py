@@ -12,6 +12,7 @@ import ipaddress
 import json
 import logging
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 
@@ -145,16 +146,10 @@ def serve(
 
     logging.getLogger("uvicorn.error").setLevel(max(logging.WARNING, logging.root.level))
     whole = open_model(model)
-    experts = {key: open_model(value) for key, value in pairs("--expert", expert)}
-    marks = {
-        key: guideway.Watermark(key=secret(value)) for key, value in pairs("--watermark", watermark)
-    }
     names = Names(
-        models=experts,
-        classifiers={
-            key: read_classifier(value) for key, value in pairs("--classifier", classifier)
-        },
-        watermarks=marks,
+        models=pairs("--expert", expert, open_model),
+        watermarks=pairs("--watermark", watermark, lambda key: guideway.Watermark(key=secret(key))),
+        classifiers=pairs("--classifier", classifier, read_classifier),
         tools=tools,
         thinking=("<think>", "</think>") if thinking else None,
     )
@@ -216,13 +211,13 @@ def hosts_of(host: str, allowed: list[str], *, keyed: bool) -> list[str]:
     return [] if keyed and not allowed else [host, "localhost", "127.0.0.1", "::1", *allowed]
 
 
-def pairs(option: str, given: list[str] | None) -> list[tuple[str, str]]:
-    """NAME=VALUE of an option that may be repeated."""
+def pairs(option: str, given: list[str] | None, read: Callable[[str], Any]) -> dict[str, Any]:
+    """NAME=VALUE of an option that may be repeated, with `read` of each value."""
     found = [each.partition("=") for each in given or []]
     for name, equals, value in found:
         if not (name and equals and value):
             raise typer.BadParameter(f"{option} needs NAME=VALUE, not {name!r}")
-    return [(name, value) for name, _, value in found]
+    return {name: read(value) for name, _, value in found}
 
 
 def secret(written: str) -> int:
