@@ -14,7 +14,6 @@ RECORDS = """
 from typing import Annotated
 
 
-@record
 class Link(Record):
     small: u8
     far: i64
@@ -22,13 +21,11 @@ class Link(Record):
     leads: Annotated[Rows[u64], 4]
 
 
-@record
 class Inner(Record):
     depth: i32
     count: i64
 
 
-@record
 class Chain(Record):
     first: i64
     links: Table[Link]
@@ -67,7 +64,6 @@ def second_of(numbers: WholeInts, place: int) -> int:
     return pair.two
 
 
-@record
 class Pair(Record):
     one: i32
     two: i32

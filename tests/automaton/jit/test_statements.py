@@ -179,7 +179,6 @@ def test_programs_at_random_do_what_python_does(seed: int, tmp_path: Path) -> No
 
 
 ARRAYS = """
-@record
 class Arrays(Record):
     small: Rows[u8]
     shorts: Rows[u16]

@@ -1,11 +1,9 @@
 """Records: structures that Python and kernels share, with fields by name.
 
-    @record
     class Node(Record):
         kind: i32
         below: Annotated[Rows[u64], 4]  # four numbers within the record
 
-    @record
     class Context(Record):
         used: i64
         nodes: Rows[Node]               # the address of an array of nodes
@@ -38,7 +36,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 T = TypeVar("T")
-R = TypeVar("R", bound="type[Record]")
 
 u8: TypeAlias = Annotated[int, "uint8"]
 u16: TypeAlias = Annotated[int, "uint16"]
@@ -70,8 +67,16 @@ class Whole(Rows[T], Protocol[T]):
     def __len__(self) -> int: ...
 
 
-class Record(ctypes.Structure):
-    """Base of all records; `record` declares their fields."""
+class _Declared(type(ctypes.Structure)):
+    """Declares the annotations of a class as its fields, in their order."""
+
+    def __init__(cls, *args: Any) -> None:
+        super().__init__(*args)
+        cls._fields_ = [(name, _c_type(hint)) for name, hint in cls.__annotations__.items()]
+
+
+class Record(ctypes.Structure, metaclass=_Declared):
+    """Base of all records."""
 
     @classmethod
     def from_array(cls, array: "NDArray[Any]", index: int) -> Self:
@@ -93,13 +98,6 @@ class Record(ctypes.Structure):
         raise NotImplementedError(cls.__name__)
 
 
-def record(declared: R) -> R:
-    """Declare the annotations of a class as its fields, in their order."""
-    fields = [(name, _c_type(hint)) for name, hint in declared.__annotations__.items()]
-    declared._fields_ = fields
-    return declared
-
-
 def _c_type(hint: Any) -> Any:
     """The C type of a field; addresses are integers."""
     if get_origin(hint) is Annotated:
@@ -110,7 +108,6 @@ def _c_type(hint: Any) -> Any:
 
 
 @final
-@record
 class Table(Record, Generic[T]):
     """An array that grows, with its hash table; kernels write `table[index]` for its rows."""
 
@@ -139,8 +136,7 @@ def dtype(item: Any) -> "np.dtype[Any]":
 def field_of(declared: Any, path: str) -> tuple[int, Any]:
     """Offset of a field in bytes, and T of its `Rows[T]`; `path` may lead through inner records.
 
-    >>> @record
-    ... class Texts(Record):
+    >>> class Texts(Record):
     ...     count: i64
     ...     bytes: Table[u8]
     >>> field_of(Texts, "bytes.rows")[0], dtype(field_of(Texts, "bytes.rows")[1])

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from guideway.automaton.jit.records import Record, Table, i64, record
+from guideway.automaton.jit.records import Record, Table, i64
 from guideway.automaton.jit.views import Ints, Numbers, checked, inner
 from guideway.automaton.kernels import layout as at
 from guideway.automaton.kernels.layout import Context
@@ -236,7 +236,6 @@ def rehash_macros(context: Context) -> None:
 MANY: Final = 8  # configurations of one node; fewer are not forked, as finding one again is faster
 
 
-@record
 class Level(Record):
     """A level of stacks that are forked; the list of its stacks follows."""
 

@@ -2,11 +2,10 @@
 
 from typing import Annotated, Final
 
-from guideway.automaton.jit.records import Record, Rows, Table, i32, i64, record, u8, u16, u32, u64
+from guideway.automaton.jit.records import Record, Rows, Table, i32, i64, u8, u16, u32, u64
 from guideway.automaton.kernels.record_layout import RegexContext, Transitions
 
 
-@record
 class Node(Record):
     """A node of the pushdown automaton; the kinds, below, tell its fields."""
 
@@ -20,21 +19,18 @@ class Node(Record):
     unused: i32  # records of 32 bytes do not cross cache lines
 
 
-@record
 class Bytes(Record):
     """A set of bytes."""
 
     words: Annotated[Rows[u64], 4]
 
 
-@record
 class Ascii(Record):
     """A set of ASCII bytes."""
 
     words: Annotated[Rows[u64], 2]
 
 
-@record
 class Macro(Record):
     """A macro state: a set of configurations."""
 
@@ -45,7 +41,6 @@ class Macro(Record):
     leads: Annotated[Rows[u64], 4]  # the bytes that may follow
 
 
-@record
 class Step(Record):
     """A memoised step of a macro state."""
 
@@ -53,7 +48,6 @@ class Step(Record):
     macro: i32
 
 
-@record
 class Steps(Record):
     """The hash table of steps."""
 
@@ -65,7 +59,6 @@ class Steps(Record):
         raise NotImplementedError
 
 
-@record
 class Frame(Record):
     """The members of an object so far."""
 
@@ -77,7 +70,6 @@ class Frame(Record):
     others: i32  # whether other keys may come
 
 
-@record
 class Object(Record):
     words: i32  # uint64 words of a set of names
     name_count: i32
@@ -99,7 +91,6 @@ class Object(Record):
     is_class: i32  # frames then have the object's frame as position
 
 
-@record
 class Name(Record):
     """A declared name, by rank: names are sorted by their UTF-8."""
 
@@ -111,7 +102,6 @@ class Name(Record):
     rank: i32  # declared index to rank
 
 
-@record
 class KeyNode(Record):
     """A node of the trie of an object's names."""
 
@@ -123,7 +113,6 @@ class KeyNode(Record):
     children: i32
 
 
-@record
 class Key(Record):
     """A key that is read."""
 
@@ -134,7 +123,6 @@ class Key(Record):
     node: i32  # trie node where it is read
 
 
-@record
 class Pair(Record):
     """A bounded pattern at a trie node: its state, and that within a character."""
 
@@ -143,7 +131,6 @@ class Pair(Record):
     count: i32  # characters read
 
 
-@record
 class Length(Record):
     """Lengths of the texts from a pair of characters of one byte."""
 
@@ -160,7 +147,6 @@ ENDLESS: Final = 1 << 30  # length if there is no text
 UNKNOWN: Final = (1 << 31) - 1  # if the search takes long
 
 
-@record
 class Verdict(Record):
     """The verdict on a place: it can reach an end, or it cannot."""
 
@@ -170,7 +156,6 @@ class Verdict(Record):
     link: i32  # next in its list
 
 
-@record
 class LexerMask(Record):
     """Tokens that a macro state of terminals reads below a trie node, and its exits."""
 
@@ -180,7 +165,6 @@ class LexerMask(Record):
     known: i32
 
 
-@record
 class Exit(Record):
     """A node where tokens leave a macro state of terminals; `count` trie nodes follow."""
 
@@ -194,7 +178,6 @@ EXIT_SIZE: Final = 4
 MANY_NODES: Final = -2
 
 
-@record
 class Leaving(Record):
     """An exit of a new lexer mask."""
 
@@ -203,7 +186,6 @@ class Leaving(Record):
     last: i64  # the last of them in `leavings`, + 1
 
 
-@record
 class Leavings(Record):
     """The exits of a new lexer mask."""
 
@@ -219,7 +201,6 @@ class Leavings(Record):
         raise NotImplementedError
 
 
-@record
 class Visit(Record):
     """A configuration that a closure has visited."""
 
@@ -227,7 +208,6 @@ class Visit(Record):
     config: i64
 
 
-@record
 class Work(Record):
     """Memory of closures."""
 
@@ -242,7 +222,6 @@ class Work(Record):
     room: i64
 
 
-@record
 class Item(Record):
     """A configuration on the work list of a mask, and the trie node below which it reads."""
 
@@ -250,14 +229,12 @@ class Item(Record):
     below: i64
 
 
-@record
 class ItemVisit(Record):
     generation: i64
     config: i64
     below: i64
 
 
-@record
 class Items(Record):
     """The work list of a mask."""
 
@@ -272,7 +249,6 @@ class Items(Record):
         raise NotImplementedError
 
 
-@record
 class StateMask(Record):
     """The mask of a lexical state below a trie node."""
 
@@ -284,7 +260,6 @@ class StateMask(Record):
     doubts: i32  # index in `listed`, after their number: trie nodes with unsure tokens; or 0
 
 
-@record
 class CountMask(Record):
     """The same for a state between counted items."""
 
@@ -296,7 +271,6 @@ class CountMask(Record):
     last: i32
 
 
-@record
 class ExitTrie(Record):
     """The rests of the tokens that leave a state mask before one of a set of bytes."""
 
@@ -305,13 +279,11 @@ class ExitTrie(Record):
     link: i64  # next, or 0
 
 
-@record
 class CountedExit(Record):
     items: i32  # before it
     root: i32
 
 
-@record
 class Lalr(Record):
     """A table of a LALR automaton, within `lalr`; an index is of `lalr`."""
 
@@ -334,7 +306,6 @@ class Lalr(Record):
     words: i32  # words of a set of terminals
 
 
-@record
 class CellRow(Record):
     """A row of a sparse table, within `lalr`; columns outside are 0."""
 
@@ -343,7 +314,6 @@ class CellRow(Record):
     last: i32
 
 
-@record
 class Production(Record):
     """A production, within `lalr`."""
 
@@ -351,7 +321,6 @@ class Production(Record):
     rule: i32
 
 
-@record
 class Scanner(Record):
     """The ways of the scanner of a state, within `lalr`."""
 
@@ -359,7 +328,6 @@ class Scanner(Record):
     count: i32
 
 
-@record
 class Way(Record):
     """A way of a scanner, within `edges`."""
 
@@ -375,7 +343,6 @@ PRODUCTION_SIZE: Final = 2
 SCANNER_SIZE: Final = 2
 
 
-@record
 class Context(Record):
     """All that a kernel of one constraint reads and writes."""
 

@@ -2,24 +2,21 @@
 
 from typing import Annotated, Final
 
-from guideway.automaton.jit.records import Record, Rows, Table, i32, i64, record, u8
+from guideway.automaton.jit.records import Record, Rows, Table, i32, i64, u8
 
 
-@record
 class Transitions(Record):
     """A row of a lexer DFA."""
 
     after: Annotated[Rows[i32], 256]  # by byte: 0 unknown, DEAD_END, or a state
 
 
-@record
 class Words(Record):
     """A set of bytes."""
 
     words: Annotated[Rows[i64], 4]
 
 
-@record
 class Regex(Record):
     """A regular expression; the kinds, below, tell a, b and c."""
 
@@ -41,13 +38,11 @@ class Regex(Record):
     queued: i64  # generation that has queued it
 
 
-@record
 class Count(Record):
     used: i64
     room: i64
 
 
-@record
 class RegexContext(Record):
     """All that a kernel of one lexer DFA reads and writes."""
 
