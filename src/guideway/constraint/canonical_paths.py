@@ -78,7 +78,6 @@ class Routes:
         self._settled = dict[tuple[Expr, int], Route | None]()
         self._known = dict[Spot, Route | None]()
         self._drafts = dict[tuple[Expr, bool], list[Route]]()
-        self._going_on = dict[tuple[Expr, int, bool], list[Route]]()
 
     def options(self, rest: Expr, place: int, *, joined: bool) -> Options:
         """Tokens that may follow in a new piece or (`joined`) also in the current one."""
@@ -200,8 +199,9 @@ class Routes:
         if automaton.inside(spot.place):
             return self._completed(spot)
         for every in (False, True):
-            for route in self._joinable(spot.rest, spot.place, every):
-                if automaton.joins(spot.token, route[0]) and self._stays(spot.tail, route):
+            for route in self._drafted(spot.rest, every=every):
+                fits = automaton.joins(spot.token, route[0]) and self._stays(spot.tail, route)
+                if fits and automaton.ends(automaton.run(spot.place, route, joined=True)):
                     return route
         return None
 
@@ -210,19 +210,6 @@ class Routes:
         known = self._vocabulary.tokens
         text = b"".join(known[token] or b"" for token in route) if tail else b""
         return self._automaton.characters.stays(tail, text.decode(errors="ignore"))
-
-    def _joinable(self, rest: Expr, place: int, every: bool) -> list[Route]:
-        """Routes from here in the same piece, if they do not change the last token."""
-        key = (rest, place, every)
-        if key not in self._going_on:
-            automaton = self._automaton
-            found = [
-                route
-                for route in self._drafted(rest, every=every)
-                if automaton.ends(automaton.run(place, route, joined=True))
-            ]
-            remember(self._going_on, key, found, _MOST_KNOWN)
-        return self._going_on[key]
 
     def _completed(self, spot: Spot) -> Route | None:
         """The end of a partial character, and a route from there."""
