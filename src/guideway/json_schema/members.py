@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator
 from functools import cached_property, partial
 from operator import itemgetter
-from typing import Generic, TypeAlias, TypeVar, final
+from typing import Generic, TypeVar, final
 
 from guideway.json_schema.discriminators import Outlines
 from guideway.json_schema.formula_derivative import Pairs, Progress
@@ -60,7 +60,6 @@ _NONE: Extras = frozenset()
 _LOOK, _PAIR = 30, 300  # work of a look at a value, and of one with its rest
 
 Answer = TypeVar("Answer")
-Finding: TypeAlias = "Callable[[Extras, set[str]], Answer]"
 
 
 @final
@@ -75,7 +74,7 @@ class Standing(Generic[Answer]):
         self,
         question: Hashable,
         extras: Extras,
-        find: "Finding[Answer]",
+        find: Callable[[Extras, set[str]], Answer],
         settled: Callable[[], bool],
     ) -> Answer:
         """The answer to a question after the keys `extras`, cached if it is True or `settled`.
@@ -83,35 +82,30 @@ class Standing(Generic[Answer]):
         `find` gets the used keys and a set to which it adds the keys it depends on. It is tried
         without used keys first, as most do not matter: a step took 3 s with hundreds of keys.
         """
+
+        def look(then: Extras) -> tuple[Answer, set[str]]:
+            looked = set[str]()
+            answer = find(then, looked)
+            if settled() or (isinstance(answer, bool) and answer):
+                if len(self._found) > _MOST:
+                    self._found.clear()
+                answers = self._found.setdefault(question, [])
+                if len(answers) < _EACH:
+                    answers.append((then, looked, answer))
+            return answer, looked
+
         found = self.told(question, extras)
         if found is None and extras and self.told(question, _NONE) is None:
-            answer, looked = self._look(question, _NONE, find, settled)
+            answer, looked = look(_NONE)
             if answer is None or answer is self._no or looked.isdisjoint(extras):
                 return answer
-        return self._look(question, extras, find, settled)[0] if found is None else found[0]
+        return look(extras)[0] if found is None else found[0]
 
     def told(self, question: Hashable, extras: Extras) -> tuple[Answer] | None:
         for then, looked, answer in self._found.get(question, ()):
             if then <= extras and (answer is self._no or looked.isdisjoint(extras - then)):
                 return (answer,)
         return None
-
-    def _look(
-        self,
-        question: Hashable,
-        extras: Extras,
-        find: "Finding[Answer]",
-        settled: Callable[[], bool],
-    ) -> tuple[Answer, set[str]]:
-        looked = set[str]()
-        answer = find(extras, looked)
-        if settled() or (isinstance(answer, bool) and answer):
-            if len(self._found) > _MOST:
-                self._found.clear()
-            answers = self._found.setdefault(question, [])
-            if len(answers) < _EACH:
-                answers.append((extras, looked, answer))
-        return answer, looked
 
 
 def _joined(value: bytes, members: list[tuple[int, bytes]]) -> bytes:
