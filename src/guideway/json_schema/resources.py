@@ -115,12 +115,12 @@ _SCHEMAS = (
     *("additionalItems", "items", "contains", "additionalProperties", "propertyNames", "not"),
     *("if", "then", "else", "unevaluatedItems", "unevaluatedProperties", "contentSchema"),
 )
-_LISTS = ("allOf", "anyOf", "oneOf", "prefixItems", "items")
-_MAPS = (
+LISTS: Final = ("allOf", "anyOf", "oneOf", "prefixItems", "items")
+MAPS: Final = (
     *("properties", "patternProperties", "$defs", "definitions", "dependentSchemas"),
     "dependencies",
 )
-_PLACES = frozenset((*_SCHEMAS, *_LISTS, *_MAPS))
+PLACES: Final = frozenset((*_SCHEMAS, *LISTS, *MAPS))
 
 Anchor: TypeAlias = tuple[str, Json]
 
@@ -336,17 +336,17 @@ def _anchors(raw: dict[str, Json], draft: Draft) -> Iterator[str]:
 
 def schemas_in(pointer: str, raw: dict[str, Json]) -> Iterator[tuple[str, Json]]:
     """Direct subschemas with their pointers."""
-    if raw.keys().isdisjoint(_PLACES):
+    if raw.keys().isdisjoint(PLACES):
         return
     for keyword in _SCHEMAS:
         if keyword in raw:
             yield extend(pointer, keyword), raw[keyword]
-    for keyword in _LISTS:
+    for keyword in LISTS:
         members = raw.get(keyword)
         if isinstance(members, list):
             at = extend(pointer, keyword)
             yield from ((extend(at, str(n)), part) for n, part in enumerate(members))
-    for keyword in _MAPS:
+    for keyword in MAPS:
         named = raw.get(keyword)
         if isinstance(named, dict):
             at = extend(pointer, keyword)

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias, TypeVar, cast, final
 from urllib.parse import unquote
 
 from guideway.errors import GuidewayError
-from guideway.json_schema.resources import JSON_TEXT, READ, Draft
+from guideway.json_schema.resources import JSON_TEXT, LISTS, MAPS, PLACES, READ, Draft
 from guideway.json_schema.text import Json, extend, steps
 from guideway.regex.search import parsed
 
@@ -77,11 +77,7 @@ def is_plain(name: str) -> bool:
     return name == "#" or name.startswith("#/")
 
 
-_LISTS: Final = frozenset(("allOf", "anyOf", "oneOf", "items", "prefixItems"))
 _BRANCHES: Final = frozenset(("then", "else"))
-MAPS: Final = frozenset(("properties", "patternProperties", "dependentSchemas", "dependencies"))
-"""Keywords with schemas by name."""
-
 PLACED: Final = frozenset(
     (
         *("allOf", "anyOf", "oneOf", "not", "if", "then", "else"),
@@ -90,15 +86,8 @@ PLACED: Final = frozenset(
 )
 """Keywords whose schemas apply to the same instance."""
 
-BELOW: Final = frozenset(
-    (
-        *("items", "prefixItems", "additionalItems", "contains", "unevaluatedItems"),
-        *("additionalProperties", "propertyNames", "unevaluatedProperties", JSON_TEXT),
-        *MAPS,
-        *PLACED,
-    )
-)
-"""All keywords with schemas."""
+BELOW: Final = (PLACES | {JSON_TEXT}) - {"$defs", "definitions", "contentSchema"}
+"""All keywords with schemas that may assert something."""
 
 
 def schemas_at(raw: Raw, name: str) -> list[Any]:
@@ -107,7 +96,7 @@ def schemas_at(raw: Raw, name: str) -> list[Any]:
     unread = (name in _BRANCHES and "if" not in raw) or (
         name == "additionalItems" and raw.get("items").__class__ is not list
     )
-    if value.__class__ is list and name in _LISTS:
+    if value.__class__ is list and name in LISTS:
         listed = value
     elif value.__class__ is dict and name in MAPS:
         names = name == "dependencies"  # its values may be lists of names
