@@ -66,6 +66,16 @@ def test_the_page_runs_nothing_but_its_own_files(client: Client, path: str):
     assert "https://" not in answer.text
 
 
+@pytest.mark.parametrize("path", FILES)
+def test_a_file_is_the_same_whatever_the_query_says(client: Client, path: str):
+    plain = client.get(path)
+    asked = client.get(f"{path}?content=alert(1)&kind=text/evil")
+    assert (asked.content, asked.headers["content-type"]) == (
+        plain.content,
+        plain.headers["content-type"],
+    )
+
+
 def test_the_page_needs_no_key_but_its_requests_do(both: tuple[Client, gw.Engine]):
     locked = Client(create_app(both[1], keys=["secret"]))
     assert [locked.get(path).status_code for path in FILES] == [200] * len(FILES)

@@ -16,7 +16,7 @@ import contextlib
 import hmac
 import logging
 import re
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from importlib.resources import files
 from typing import Final, final
 
@@ -48,18 +48,14 @@ HEADERS: Final = {
 
 
 def add_page(app: FastAPI) -> None:
-    for path, handler in _handlers():
-        app.add_api_route(path, handler, response_model=None, include_in_schema=False)
-
-
-def _handlers() -> Iterator[tuple[str, Callable[[], Response]]]:
     for path, (package, name, kind) in FILES.items():
-        content = files(package).joinpath(name).read_bytes()
+        served = _served(files(package).joinpath(name).read_bytes(), kind)
+        app.add_api_route(path, served, response_model=None, include_in_schema=False)
 
-        def handler(content: bytes = content, kind: str = kind) -> Response:
-            return Response(content, media_type=f"{kind}; charset=utf-8", headers=HEADERS)
 
-        yield path, handler
+def _served(content: bytes, kind: str) -> Callable[[], Response]:
+    """A handler without parameters, as FastAPI reads each one from the query."""
+    return lambda: Response(content, media_type=f"{kind}; charset=utf-8", headers=HEADERS)
 
 
 logger = logging.getLogger("guideway.server")
