@@ -1,6 +1,7 @@
 """Expressions on tensors: identities, definitions, and no NaN whatever comes in."""
 
 import math
+from functools import partial
 
 import pytest
 import torch
@@ -10,10 +11,9 @@ from hypothesis import strategies as st
 import guideway as gw
 from guideway.logits.evaluate import Step, evaluate, jensen_shannon
 from guideway.logits.expr import (
+    Extreme,
     Farthest,
     Leaf,
-    Maximum,
-    Minimum,
     Node,
     Nucleus,
     Plausible,
@@ -25,6 +25,7 @@ from guideway.logits.expr import (
 )
 from guideway.logits.filters import min_p
 
+Maximum, Minimum = partial(Extreme, "maximum"), partial(Extreme, "minimum")
 A, B, C = Leaf("a", "base"), Leaf("b", "expert"), Leaf("c", "anti")
 SIZE = 12
 WORDS = gw.Vocabulary([bytes([97 + n]) for n in range(SIZE)])

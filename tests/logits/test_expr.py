@@ -1,19 +1,19 @@
 """Expressions as values: what operators make of them, and how they are printed."""
 
 import itertools
+from functools import partial
 
 import pytest
 
 import guideway as gw
 from guideway.logits.classifier import ClassifierTerm
 from guideway.logits.expr import (
+    Extreme,
     Farthest,
     GediTerm,
     Guided,
     Leaf,
     Linear,
-    Maximum,
-    Minimum,
     Nucleus,
     Plausible,
     guided,
@@ -27,6 +27,7 @@ from guideway.logits.expr import (
     walk,
 )
 
+Maximum, Minimum = partial(Extreme, "maximum"), partial(Extreme, "minimum")
 A, B, C = Leaf("a", "base"), Leaf("b", "expert"), Leaf("c", "anti")
 
 

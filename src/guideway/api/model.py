@@ -251,11 +251,13 @@ class Model:
 
     def maximum(self, *others: "Model") -> "Model":
         """Return, for each token, the greatest log-probability among this model and `others`."""
-        return Model.of(expr.Maximum((self.node, *(as_model(other).node for other in others))))
+        parts = (self.node, *(as_model(other).node for other in others))
+        return Model.of(expr.Extreme("maximum", parts))
 
     def minimum(self, *others: "Model") -> "Model":
         """Return, for each token, the least log-probability among this model and `others`."""
-        return Model.of(expr.Minimum((self.node, *(as_model(other).node for other in others))))
+        parts = (self.node, *(as_model(other).node for other in others))
+        return Model.of(expr.Extreme("minimum", parts))
 
     def temperature(self, value: float) -> "Model":
         """Return the model at a temperature: its log-probabilities divided by `value`.

@@ -126,7 +126,7 @@ class _Evaluation:
                 rows = self.read[node]
             case expr.Linear():
                 rows = self._sum(node)
-            case expr.Maximum() | expr.Minimum() | expr.Farthest():
+            case expr.Extreme() | expr.Farthest():
                 rows = self._picked(node)
             case expr.Nucleus() | expr.Plausible():
                 rows = self._filtered(node)
@@ -148,16 +148,13 @@ class _Evaluation:
         rows = self._part(node)
         return rows if isinstance(node, expr.Leaf) else rows.normalized()
 
-    def _picked(self, node: expr.Maximum | expr.Minimum | expr.Farthest) -> Rows:
+    def _picked(self, node: expr.Extreme | expr.Farthest) -> Rows:
         """The greatest or least of several rows, or the farthest from the first."""
         parts = [self._normal(each) for each in expr.inside(node)]
-        match node:
-            case expr.Maximum():
-                rows = _greatest(parts)
-            case expr.Minimum():
-                rows = _least(parts)
-            case _:
-                rows = _farthest(parts[0], parts[1:])
+        if isinstance(node, expr.Extreme):
+            rows = _extreme(parts, greatest=node.kind == "maximum")
+        else:
+            rows = _farthest(parts[0], parts[1:])
         self.step.tell(expr.show(node), rows, parts[0])
         return rows
 
@@ -235,21 +232,14 @@ def _kept(
     return top_p(row, mass) > -math.inf
 
 
-def _greatest(parts: Sequence[Rows]) -> Rows:
-    """For each token the greatest value of those parts that can give it."""
-    values = torch.stack([part.closed() for part in parts]).amax(0)
-    support = torch.stack([part.support for part in parts]).any(0)
-    kept = torch.stack([part.effective() for part in parts]).any(0)
-    free = torch.stack([_unheld(part) for part in parts]).any(0)
+def _extreme(parts: Sequence[Rows], *, greatest: bool) -> Rows:
+    """The greatest value of the parts that can give a token, or the least where all can."""
+    pick, join = (torch.amax, torch.any) if greatest else (torch.amin, torch.all)
+    values = pick(torch.stack([each.closed() if greatest else each.values for each in parts]), 0)
+    support = join(torch.stack([each.support for each in parts]), 0)
+    kept = join(torch.stack([each.effective() for each in parts]), 0)
+    free = join(torch.stack([_unheld(each) for each in parts]), 0)
     return Rows(values.clamp(min=LEAST), support, kept, free)
-
-
-def _least(parts: Sequence[Rows]) -> Rows:
-    """For each token the least value, where all parts can give it."""
-    values = torch.stack([part.values for part in parts]).amin(0)
-    support = torch.stack([part.support for part in parts]).all(0)
-    kept = torch.stack([part.effective() for part in parts]).all(0)
-    return Rows(values, support, kept, torch.stack([_unheld(part) for part in parts]).all(0))
 
 
 def _unheld(rows: Rows) -> Bool[Tensor, "batch vocabulary"]:

@@ -2,7 +2,7 @@
 
     Leaf                  the log-probabilities of one model
     Linear                Σ coefficient · node, without normalisation
-    Maximum, Minimum      of log-probabilities, token by token
+    Extreme               the maximum or minimum of log-probabilities, token by token
     Nucleus, Plausible    the same values, fewer tokens
     Farthest              of several nodes the one that differs most from another (DoLa)
     Guided                a node with classifier terms
@@ -50,17 +50,13 @@ class Linear:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Maximum:
-    """The greatest log-probability of each token (union, of Dekoninck et al. 2024)."""
+class Extreme:
+    """The greatest or least log-probability of each token.
 
-    parts: tuple["Node", ...]
+    Union and intersection of Dekoninck et al. 2024.
+    """
 
-
-@final
-@dataclass(frozen=True, slots=True)
-class Minimum:
-    """The least log-probability of each token (intersection)."""
-
+    kind: Literal["maximum", "minimum"]
     parts: tuple["Node", ...]
 
 
@@ -134,7 +130,7 @@ class Guided:
     terms: tuple[Term, ...]
 
 
-Node: TypeAlias = Leaf | Linear | Maximum | Minimum | Nucleus | Plausible | Farthest | Guided
+Node: TypeAlias = Leaf | Linear | Extreme | Nucleus | Plausible | Farthest | Guided
 
 
 def total(parts: Sequence[tuple[float | int, Node]]) -> Node:
@@ -221,7 +217,7 @@ def inside(node: Node) -> tuple[Node, ...]:
             return ()
         case Linear(terms):
             return tuple(each for _, each in terms)
-        case Maximum(parts) | Minimum(parts):
+        case Extreme(_, parts):
             return parts
         case Nucleus(inner) | Plausible(inner):
             return (inner,)
@@ -241,8 +237,8 @@ def mapped(node: Node, change: Callable[[Leaf], Leaf]) -> Node:
             made = change(node)
         case Linear(terms):
             made = total([(c, mapped(each, change)) for c, each in terms])
-        case Maximum(parts) | Minimum(parts):
-            made = type(node)(tuple(mapped(each, change) for each in parts))
+        case Extreme(kind, parts):
+            made = Extreme(kind, tuple(mapped(each, change) for each in parts))
         case Nucleus(inner) | Plausible(inner):
             made = replace(node, inner=mapped(inner, change))
         case Farthest(of, among):
@@ -260,10 +256,8 @@ def show(node: Node) -> str:
             text = name
         case Linear(terms):
             text = _show_sum(terms)
-        case Maximum(parts):
-            text = f"maximum({', '.join(map(show, parts))})"
-        case Minimum(parts):
-            text = f"minimum({', '.join(map(show, parts))})"
+        case Extreme(kind, parts):
+            text = f"{kind}({', '.join(map(show, parts))})"
         case Nucleus(inner, p, when):
             text = f"{_show_inner(inner)}.nucleus({p:g}{_show_when(when)})"
         case Plausible(inner, alpha, when):
