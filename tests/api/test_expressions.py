@@ -12,7 +12,7 @@ import torch
 
 import guideway as gw
 from guideway.generation.ensemble.ensemble import reading
-from guideway.logits.expr import Farthest, Guided, Leaf, Linear, Nucleus, Plausible, leaves
+from guideway.logits.expr import Farthest, Filtered, Guided, Leaf, Linear, leaves
 from guideway.models.fake import FakeModel
 
 BYTES = gw.Vocabulary([bytes([b]) for b in range(256)] + [b"<eos>"], {256})
@@ -172,9 +172,11 @@ def test_a_leaf_under_another_name_is_the_same_leaf():
 
 def test_recipes_are_the_published_formulas():
     node = gw.dexperts(BASE, EXPERT, ANTI, **gw.published("dexperts-sentiment")).node
-    assert node == Linear(((1.0, Nucleus(BASE.node, 0.9)), (3.2, EXPERT.node), (-3.2, ANTI.node)))
+    assert node == Linear(
+        ((1.0, Filtered("nucleus", BASE.node, 0.9)), (3.2, EXPERT.node), (-3.2, ANTI.node))
+    )
     assert gw.contrast(EXPERT, ANTI, **gw.published("contrast-reasoning")).node == Linear(
-        ((1.5, Plausible(EXPERT.node, 0.1)), (-0.5, ANTI.node))
+        ((1.5, Filtered("plausible", EXPERT.node, 0.1)), (-0.5, ANTI.node))
     )
 
 
@@ -313,7 +315,7 @@ def test_dola_looks_at_every_second_block(layers, blocks):
     node = gw.dola(model, layers).node
     assert isinstance(node, Linear)
     (_, head), (weight, farthest) = node.terms
-    assert (head, weight) == (Plausible(model.node, 0.1), -1)
+    assert (head, weight) == (Filtered("plausible", model.node, 0.1), -1)
     assert isinstance(farthest, Farthest)
     assert repr(gw.dola(model, layers)).startswith("Model(deep.plausible(0.1) - farthest(deep, ")
     assert [reading(leaf).exit for leaf in farthest.among] == blocks

@@ -13,7 +13,7 @@ from guideway.generation.ensemble.views import System
 from guideway.generation.row.request import Request
 from guideway.generation.score import score
 from guideway.logits.evaluate import Step, evaluate
-from guideway.logits.expr import GediTerm, Leaf, Nucleus, guided, total
+from guideway.logits.expr import Filtered, GediTerm, Leaf, guided, total
 from guideway.logits.rescore import TextContext
 from guideway.models.fake import FakeModel
 from whole_batches import generate
@@ -177,7 +177,9 @@ def test_a_leaf_that_gives_no_numbers_is_an_error_of_its_row(bad):
 def test_filters_that_leave_nothing_are_a_dead_end():
     one = FakeModel.table(LETTERS, [[9.0, 0, 0, -9]] * 4)
     other = FakeModel.table(LETTERS, [[0, 9.0, 0, -9]] * 4)
-    node = total([(1, Nucleus(leaf(one), 0.5)), (1, Nucleus(leaf(other), 0.5))])
+    node = total(
+        [(1, Filtered("nucleus", leaf(one), 0.5)), (1, Filtered("nucleus", leaf(other), 0.5))]
+    )
     with pytest.raises(gw.DeadEndError, match="row 0: no token is left at step 0"):
         generate(Ensemble(node), [Request((0,), others=((0,),))])
 
@@ -200,7 +202,7 @@ def test_the_sums_of_a_gedi_pair_are_those_of_the_text_so_far():
 def test_scores_below_a_filter_are_those_of_one_step_at_a_time():
     base, wanted, unwanted = (Counting(seed=n) for n in range(3))
     term = GediTerm(leaf(wanted), leaf(unwanted), 2.0, 0, 1)
-    node = Nucleus(guided(total([(1, leaf(base)), (0.5, leaf(wanted))]), [term]), 1)
+    node = Filtered("nucleus", guided(total([(1, leaf(base)), (0.5, leaf(wanted))]), [term]), 1)
     ensemble = Ensemble(node)
     prompts = ((0,),) * len(ensemble.contexts)
     texts = [(0,), (1, 2), (2, 2, 0)]

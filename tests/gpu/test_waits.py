@@ -16,7 +16,7 @@ from guideway.generation.marking import Marking
 from guideway.generation.row.request import Request
 from guideway.generation.row.sequence import Sequence
 from guideway.logits.evaluate import Step, evaluate
-from guideway.logits.expr import Farthest, Leaf, Node, Plausible, total
+from guideway.logits.expr import Farthest, Filtered, Leaf, Node, total
 from guideway.logits.mask import unpack, upload
 from guideway.sampling.settings import Sampling
 from guideway.watermark.scheme import Scheme
@@ -28,7 +28,7 @@ VOCABULARY = gw.Vocabulary([bytes([b]) for b in range(256)] + [b"<end>"], {256},
 MAIN, OTHER, THIRD = (Leaf(name, name) for name in ("main", "other", "third"))
 EXPRESSIONS: dict[str, Node] = {
     "one": MAIN,
-    "sum": total([(1, Plausible(MAIN, 0.1)), (-0.5, OTHER)]),
+    "sum": total([(1, Filtered("plausible", MAIN, 0.1)), (-0.5, OTHER)]),
     "dola": total([(1, MAIN), (-1, Farthest(MAIN, (OTHER, THIRD)))]),
 }
 SETTINGS: dict[str, dict[str, Any]] = {

@@ -13,10 +13,9 @@ from guideway.logits.evaluate import Step, evaluate, jensen_shannon
 from guideway.logits.expr import (
     Extreme,
     Farthest,
+    Filtered,
     Leaf,
     Node,
-    Nucleus,
-    Plausible,
     leaves,
     normalized,
     show,
@@ -125,15 +124,15 @@ def test_a_plausibility_set_is_min_p(seed):
     rows = logits(seed)
     share = torch.full((3,), 0.1)
     expected = min_p(rows[A], share) > -math.inf
-    assert torch.equal(law(Plausible(A, 0.1), rows) > 0, expected)
+    assert torch.equal(law(Filtered("plausible", A, 0.1), rows) > 0, expected)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_uniform_amateur_leaves_the_expert_on_its_plausible_tokens(seed):
     rows = logits(seed)
     rows[B] = torch.zeros_like(rows[B])
-    node = total([(1, Plausible(A, 0.1)), (-1, B)])
-    close(law(node, rows), law(Plausible(A, 0.1), rows))
+    node = total([(1, Filtered("plausible", A, 0.1)), (-1, B)])
+    close(law(node, rows), law(Filtered("plausible", A, 0.1), rows))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -143,7 +142,7 @@ def test_dexperts_is_the_formula_of_its_code(seed):
     nucleus = torch.zeros_like(rows[A], dtype=torch.bool)
     nucleus.scatter_(1, ids, ordered.cumsum(1) - ordered < 0.9)
     expected = softmax(rows[A] + 2.0 * (rows[B] - rows[C]), nucleus)
-    close(law(total([(1, Nucleus(A, 0.9)), (2, B), (-2, C)]), rows), expected)
+    close(law(total([(1, Filtered("nucleus", A, 0.9)), (2, B), (-2, C)]), rows), expected)
 
 
 def test_a_normal_form_is_a_hidden_temperature():
@@ -190,7 +189,7 @@ def test_a_maximum_has_what_either_can_give_and_a_minimum_what_both_can():
     assert (law(Maximum((A, B)), rows) > 0).all()
     shared = law(Minimum((A, B)), rows) > 0
     assert shared.tolist() == [[False, False] + [True] * (SIZE - 2)] * 3
-    narrow = law(Maximum((Nucleus(A, 0.1), Nucleus(B, 0.1))), rows) > 0
+    narrow = law(Maximum((Filtered("nucleus", A, 0.1), Filtered("nucleus", B, 0.1))), rows) > 0
     assert narrow.sum(1).max() <= 2
 
 
@@ -209,14 +208,15 @@ def test_filters_look_at_what_is_allowed_and_never_empty_it():
     fruit = torch.tensor([[0.3, 0.2, 0.15, 0.1, 0.1, 0.1, 0.05] + [0.0] * 5]).log()
     allowed = torch.zeros(1, SIZE, dtype=torch.bool)
     allowed[0, [3, 5, 6]] = True  # date, fig, grape
-    found = law(Nucleus(A, 0.6), {A: fruit}, allowed)
+    found = law(Filtered("nucleus", A, 0.6), {A: fruit}, allowed)
     assert found[0].nonzero()[:, 0].tolist() == [3, 5]
     assert found[0, [3, 5]].tolist() == pytest.approx([0.5, 0.5])
     # As papers have it, the nucleus is one of everything; disjoint from what is allowed, it yields.
-    assert (law(Nucleus(A, 0.6, "pre_mask"), {A: fruit}, allowed)[0] > 0).tolist() == allowed[
-        0
-    ].tolist()
-    both = law(Plausible(A, 0.4, "pre_mask"), {A: fruit}, allowed | (fruit > math.log(0.19)))
+    found = law(Filtered("nucleus", A, 0.6, "pre_mask"), {A: fruit}, allowed)
+    assert (found[0] > 0).tolist() == allowed[0].tolist()
+    both = law(
+        Filtered("plausible", A, 0.4, "pre_mask"), {A: fruit}, allowed | (fruit > math.log(0.19))
+    )
     assert both[0].nonzero()[:, 0].tolist() == [0, 1]
 
 
@@ -225,7 +225,7 @@ def test_a_node_that_is_subtracted_takes_no_tokens_away():
     rows[B][:, :6] = -math.inf
     assert (law(total([(1, A), (-1, B)]), rows) > 0).all()
     assert (law(total([(1, A), (1, B)]), rows) > 0).tolist() == [[False] * 6 + [True] * 6] * 3
-    narrow = law(total([(1, A), (-1, Nucleus(C, 0.1))]), rows)
+    narrow = law(total([(1, A), (-1, Filtered("nucleus", C, 0.1))]), rows)
     assert (narrow > 0).all()
 
 
@@ -281,9 +281,9 @@ def cooked(recipe) -> Node:
         made = total([(rest[1], first), (rest[2], cooked(rest[0]))])
         made = made if leaves(made) else first
     elif kind == "nucleus":
-        made = Nucleus(first, rest[0])
+        made = Filtered("nucleus", first, rest[0])
     elif kind == "plausible":
-        made = Plausible(first, rest[0], "pre_mask")
+        made = Filtered("plausible", first, rest[0], "pre_mask")
     elif kind == "farthest":
         made = Farthest(first, tuple(map(cooked, rest)))
     else:
@@ -309,7 +309,7 @@ def test_no_nan_and_no_forbidden_token_whatever_comes_in(recipe, values, allowed
     assert (closed[~mask] == -math.inf).all()
     assert not found.total().isnan().any()
     finite = all(rows[leaf].isfinite().all() for leaf in leaves(node))
-    if finite and any(allowed) and not any(isinstance(x, Nucleus | Plausible) for x in walk(node)):
+    if finite and any(allowed) and not any(isinstance(x, Filtered) for x in walk(node)):
         assert torch.equal(closed > -math.inf, mask)
 
 
@@ -346,9 +346,9 @@ def divergence(row, since):
 
 
 def test_nodes_are_told_to_a_watcher_with_what_they_were_made_of():
-    node = total([(1, Nucleus(A, 0.9)), (2, B), (-2, C)])
+    node = total([(1, Filtered("nucleus", A, 0.9)), (2, B), (-2, C)])
     a, b, c = (logits(0)[each].double().log_softmax(1) for each in (A, B, C))
-    nucleus = evaluate(Nucleus(A, 0.9), step(logits(0))).closed().double()
+    nucleus = evaluate(Filtered("nucleus", A, 0.9), step(logits(0))).closed().double()
     assert told_of(node) == [
         ("base", None),
         ("base.nucleus(0.9)", pytest.approx(divergence(nucleus, a), abs=1e-5)),

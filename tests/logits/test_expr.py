@@ -10,12 +10,11 @@ from guideway.logits.classifier import ClassifierTerm
 from guideway.logits.expr import (
     Extreme,
     Farthest,
+    Filtered,
     GediTerm,
     Guided,
     Leaf,
     Linear,
-    Nucleus,
-    Plausible,
     guided,
     inside,
     leaves,
@@ -48,9 +47,10 @@ def test_normal_forms_have_coefficients_that_sum_to_one():
 
 def test_leaves_are_told_once_in_the_order_of_writing():
     pair = GediTerm(B, C, 30, 0.2, 0.8)
-    node = guided(Maximum((Nucleus(A, 0.9), Minimum((B, A)))), [pair])
+    parts = Filtered("nucleus", A, 0.9), Minimum((B, A))
+    node = guided(Maximum(parts), [pair])
     assert leaves(node) == [A, B, C]
-    assert set(walk(node)) == {node, node.inner, Nucleus(A, 0.9), Minimum((B, A)), A, B, C}
+    assert set(walk(node)) == {node, node.inner, *parts, A, B, C}
     assert inside(Farthest(A, (B, C))) == (A, B, C)
 
 
@@ -62,8 +62,8 @@ def test_leaves_can_be_changed_everywhere_but_in_classifiers():
         total([(1, A), (2, B)]),
         Maximum((A, B)),
         Minimum((A, B)),
-        Nucleus(A, 0.5, "pre_mask"),
-        Plausible(A, 0.1),
+        Filtered("nucleus", A, 0.5, "pre_mask"),
+        Filtered("plausible", A, 0.1),
         Farthest(A, (B,)),
         guided(A, [GediTerm(B, C, 1, 0, 1)]),
     ]

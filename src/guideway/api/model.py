@@ -288,7 +288,8 @@ class Model:
             SourceError: an argument is out of range.
         """
         check_option("plausibility", plausibility, get_args(expr.Mask))
-        return Model.of(expr.Nucleus(self.node, expr.number(p, "p", 1e-9, 1), plausibility))
+        mass = expr.number(p, "p", 1e-9, 1)
+        return Model.of(expr.Filtered("nucleus", self.node, mass, plausibility))
 
     def plausible(self, alpha: float, plausibility: expr.Mask = "post_mask") -> "Model":
         """Return the model limited to tokens at least `alpha` times as probable as the best one.
@@ -302,7 +303,7 @@ class Model:
         """
         check_option("plausibility", plausibility, get_args(expr.Mask))
         least = expr.number(alpha, "alpha", 0, 1)
-        return Model.of(expr.Plausible(self.node, least, plausibility))
+        return Model.of(expr.Filtered("plausible", self.node, least, plausibility))
 
     def prompted(self, system: str | Callable[[Any], Any]) -> "Model":
         """Return the model with a prompt of its own.

@@ -128,7 +128,7 @@ class _Evaluation:
                 rows = self._sum(node)
             case expr.Extreme() | expr.Farthest():
                 rows = self._picked(node)
-            case expr.Nucleus() | expr.Plausible():
+            case expr.Filtered():
                 rows = self._filtered(node)
             case expr.Guided():
                 rows = self._guided(node)
@@ -175,7 +175,7 @@ class _Evaluation:
                 self.step.tell(f"{sign} {abs(coefficient):g}*{expr.show(each)}", made, since)
         return made
 
-    def _filtered(self, node: expr.Nucleus | expr.Plausible) -> Rows:
+    def _filtered(self, node: expr.Filtered) -> Rows:
         """Fewer tokens, the values as they are."""
         inner, allowed = self._part(node.inner), self.step.allowed
         free = _kept(node, inner.closed())
@@ -223,12 +223,12 @@ class _Evaluation:
 
 
 def _kept(
-    node: expr.Nucleus | expr.Plausible, row: Float[Tensor, "batch vocabulary"]
+    node: expr.Filtered, row: Float[Tensor, "batch vocabulary"]
 ) -> Bool[Tensor, "batch vocabulary"]:
     """Tokens of a closed row that a filter keeps."""
-    if isinstance(node, expr.Plausible):
-        return min_p(row, torch.full((len(row),), node.alpha, device=row.device)) > -math.inf
-    mass = torch.full((len(row),), node.p, dtype=torch.float64, device=row.device)
+    if node.kind == "plausible":
+        return min_p(row, torch.full((len(row),), node.share, device=row.device)) > -math.inf
+    mass = torch.full((len(row),), node.share, dtype=torch.float64, device=row.device)
     return top_p(row, mass) > -math.inf
 
 

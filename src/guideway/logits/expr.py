@@ -3,7 +3,7 @@
     Leaf                  the log-probabilities of one model
     Linear                Σ coefficient · node, without normalisation
     Extreme               the maximum or minimum of log-probabilities, token by token
-    Nucleus, Plausible    the same values, fewer tokens
+    Filtered              the same values, fewer tokens
     Farthest              of several nodes the one that differs most from another (DoLa)
     Guided                a node with classifier terms
 
@@ -62,27 +62,20 @@ class Extreme:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Nucleus:
-    """The smallest set of most probable tokens with mass p (Holtzman et al. 2020).
+class Filtered:
+    """The most probable tokens.
 
     Attributes:
-        p: the mass, above 0 and at most 1.
+        kind: "nucleus" has the smallest set with a mass (Holtzman et al. 2020), "plausible" the
+            tokens at least `share` times as probable as the most probable one (Li et al. 2022).
+        share: the mass, above 0 and at most 1, or the factor (alpha in the paper).
         when: "post_mask" uses allowed tokens, "pre_mask" all tokens, as papers do; if that leaves
             no allowed token, all allowed ones stay.
     """
 
+    kind: Literal["nucleus", "plausible"]
     inner: "Node"
-    p: float | int
-    when: Mask = "post_mask"
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Plausible:
-    """The tokens at least alpha times as probable as the most probable one (Li et al. 2022)."""
-
-    inner: "Node"
-    alpha: float | int
+    share: float | int
     when: Mask = "post_mask"
 
 
@@ -130,7 +123,7 @@ class Guided:
     terms: tuple[Term, ...]
 
 
-Node: TypeAlias = Leaf | Linear | Extreme | Nucleus | Plausible | Farthest | Guided
+Node: TypeAlias = Leaf | Linear | Extreme | Filtered | Farthest | Guided
 
 
 def total(parts: Sequence[tuple[float | int, Node]]) -> Node:
@@ -219,7 +212,7 @@ def inside(node: Node) -> tuple[Node, ...]:
             return tuple(each for _, each in terms)
         case Extreme(_, parts):
             return parts
-        case Nucleus(inner) | Plausible(inner):
+        case Filtered(_, inner):
             return (inner,)
         case Farthest(of, among):
             return (of, *among)
@@ -239,7 +232,7 @@ def mapped(node: Node, change: Callable[[Leaf], Leaf]) -> Node:
             made = total([(c, mapped(each, change)) for c, each in terms])
         case Extreme(kind, parts):
             made = Extreme(kind, tuple(mapped(each, change) for each in parts))
-        case Nucleus(inner) | Plausible(inner):
+        case Filtered(_, inner):
             made = replace(node, inner=mapped(inner, change))
         case Farthest(of, among):
             made = Farthest(mapped(of, change), tuple(mapped(each, change) for each in among))
@@ -258,10 +251,9 @@ def show(node: Node) -> str:
             text = _show_sum(terms)
         case Extreme(kind, parts):
             text = f"{kind}({', '.join(map(show, parts))})"
-        case Nucleus(inner, p, when):
-            text = f"{_show_inner(inner)}.nucleus({p:g}{_show_when(when)})"
-        case Plausible(inner, alpha, when):
-            text = f"{_show_inner(inner)}.plausible({alpha:g}{_show_when(when)})"
+        case Filtered(kind, inner, share, when):
+            mask = "" if when == "post_mask" else f", {when!r}"
+            text = f"{_show_inner(inner)}.{kind}({share:g}{mask})"
         case Farthest(of, among):
             text = f"farthest({', '.join(map(show, (of, *among)))})"
         case Guided(inner, terms):
@@ -286,10 +278,6 @@ def _show_sum(terms: tuple[tuple[float, Node], ...]) -> str:
 
 def _show_inner(node: Node) -> str:
     return f"({show(node)})" if isinstance(node, Linear | Guided) else show(node)
-
-
-def _show_when(when: Mask) -> str:
-    return "" if when == "post_mask" else f", {when!r}"
 
 
 def number(
