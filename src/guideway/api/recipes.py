@@ -86,8 +86,7 @@ def dexperts(
     Example:
         >>> from guideway.models.fake import FakeModel
         >>> from guideway.vocabulary.vocabulary import Vocabulary
-        >>> words = Vocabulary([b"a", b"b", b"<eos>"], eos_ids={2})
-        >>> base, fan = (Model(FakeModel.random(words, n), name=f"m{n}") for n in range(2))
+        >>> base, fan = (Model(FakeModel.random(Vocabulary([b"a"])), name=f"m{n}") for n in (0, 1))
         >>> dexperts(base, expert=fan)
         Model(m0.nucleus(0.9) + 2*m1 - 2*m0)
 
@@ -120,8 +119,7 @@ def proxy_tune(
     Example:
         >>> from guideway.models.fake import FakeModel
         >>> from guideway.vocabulary.vocabulary import Vocabulary
-        >>> words = Vocabulary([b"a", b"b", b"<eos>"], eos_ids={2})
-        >>> one, two = (Model(FakeModel.random(words, n), name=f"m{n}") for n in (1, 2))
+        >>> one, two = (Model(FakeModel.random(Vocabulary([b"a"])), name=f"m{n}") for n in (1, 2))
         >>> proxy_tune(one, expert=two, anti=two.prompted("Be dull."))
         Model(m1 + m2 - m2.prompted('Be dull.'))
 
@@ -152,8 +150,7 @@ def contrast(
     Example:
         >>> from guideway.models.fake import FakeModel
         >>> from guideway.vocabulary.vocabulary import Vocabulary
-        >>> words = Vocabulary([b"a", b"b", b"<eos>"], eos_ids={2})
-        >>> one, two = (Model(FakeModel.random(words, n), name=f"m{n}") for n in (1, 2))
+        >>> one, two = (Model(FakeModel.random(Vocabulary([b"a"])), name=f"m{n}") for n in (1, 2))
         >>> contrast(one, two)
         Model(1.5*m1.plausible(0.1) - 0.5*m2)
 
@@ -185,8 +182,7 @@ def cfg(conditional: Model, unconditional: Model | None = None, gamma: float = 1
     Example:
         >>> from guideway.models.fake import FakeModel
         >>> from guideway.vocabulary.vocabulary import Vocabulary
-        >>> words = Vocabulary([b"a", b"b", b"<eos>"], eos_ids={2})
-        >>> model = Model(FakeModel.random(words), name="m")
+        >>> model = Model(FakeModel.random(Vocabulary([b"a"])), name="m")
         >>> cfg(model.prompted("Rhyme."), model)
         Model(1.5*m.prompted('Rhyme.') - 0.5*m)
 
@@ -211,8 +207,7 @@ def context_aware(with_context: Model, without: Model, alpha: float = 0.5) -> Mo
     Example:
         >>> from guideway.models.fake import FakeModel
         >>> from guideway.vocabulary.vocabulary import Vocabulary
-        >>> words = Vocabulary([b"a", b"b", b"<eos>"], eos_ids={2})
-        >>> model = Model(FakeModel.random(words), name="m")
+        >>> model = Model(FakeModel.random(Vocabulary([b"a"])), name="m")
         >>> context_aware(model.prompted("It rains."), model)
         Model(1.5*m.prompted('It rains.') - 0.5*m)
 
@@ -237,9 +232,8 @@ def dola(
         >>> import torch
         >>> from guideway.models.fake import FakeModel
         >>> from guideway.vocabulary.vocabulary import Vocabulary
-        >>> words = Vocabulary([b"a", b"b", b"<eos>"], eos_ids={2})
-        >>> row = lambda tokens: torch.zeros(3)
-        >>> model = Model(FakeModel(words, row, exits=[row, row, row]), name="m")
+        >>> row = lambda tokens: torch.zeros(1)
+        >>> model = Model(FakeModel(Vocabulary([b"a"]), row, exits=[row, row, row]), name="m")
         >>> dola(model, "high")
         Model(m.plausible(0.1) - farthest(m, m.exit_at(2)))
 
@@ -280,8 +274,7 @@ def gedi(
     Example:
         >>> from guideway.models.fake import FakeModel
         >>> from guideway.vocabulary.vocabulary import Vocabulary
-        >>> words = Vocabulary([b"a", b"b", b"<eos>"], eos_ids={2})
-        >>> one, two = (Model(FakeModel.random(words, n), name=f"m{n}") for n in (1, 2))
+        >>> one, two = (Model(FakeModel.random(Vocabulary([b"a"])), name=f"m{n}") for n in (1, 2))
         >>> one + gedi(two.prompted("kind"), two.prompted("rude"))
         Model(m1 + gedi(m2.prompted('kind'), m2.prompted('rude'), alpha=30))
 
@@ -313,8 +306,7 @@ def maximum(*models: Model) -> Model:
     Example:
         >>> from guideway.models.fake import FakeModel
         >>> from guideway.vocabulary.vocabulary import Vocabulary
-        >>> words = Vocabulary([b"a", b"b", b"<eos>"], eos_ids={2})
-        >>> one, two = (Model(FakeModel.random(words, n), name=f"m{n}") for n in (1, 2))
+        >>> one, two = (Model(FakeModel.random(Vocabulary([b"a"])), name=f"m{n}") for n in (1, 2))
         >>> maximum(one, two)
         Model(maximum(m1, m2))
 
@@ -331,8 +323,7 @@ def minimum(*models: Model) -> Model:
     Example:
         >>> from guideway.models.fake import FakeModel
         >>> from guideway.vocabulary.vocabulary import Vocabulary
-        >>> words = Vocabulary([b"a", b"b", b"<eos>"], eos_ids={2})
-        >>> one, two = (Model(FakeModel.random(words, n), name=f"m{n}") for n in (1, 2))
+        >>> one, two = (Model(FakeModel.random(Vocabulary([b"a"])), name=f"m{n}") for n in (1, 2))
         >>> minimum(one, two)
         Model(minimum(m1, m2))
 
