@@ -313,9 +313,7 @@ def _rows(constraint: CompiledConstraint, tokens: Sequence[int], lead: bytes) ->
 
 def _outside(constraint: CompiledConstraint, tokens: Sequence[int], place: int) -> SourceError:
     """Return the error for a text outside the language, with the place where it leaves it."""
-    known = constraint.vocabulary.tokens
-    spelled = [(known[token] if 0 <= token < len(known) else None) or b"" for token in tokens]
-    before = b"".join(spelled[:place]).decode(errors="replace")
+    before = b"".join(map(constraint.vocabulary.spelling, tokens[:place])).decode(errors="replace")
     what = "ends too early" if place == len(tokens) else "leaves it"
     near = "…" + before[-SHOWN:] if len(before) > SHOWN else before
     return SourceError(
@@ -367,8 +365,7 @@ def _spells(vocabulary: Vocabulary | None, token: int) -> bool:
     """Return True if a token is text; others are never marked."""
     if vocabulary is None:
         return True
-    known = vocabulary.tokens
-    return token < len(known) and bool(known[token]) and token not in vocabulary.eos_ids
+    return bool(vocabulary.spelling(token)) and token not in vocabulary.eos_ids
 
 
 CONTEXTS: Final = {"left": 1, "min": 4, "self": 3, "unigram": 0, "synthid": 4, "gumbel": 4}

@@ -142,7 +142,7 @@ class Rows:
 
     def after(self, state: Expr, token: int) -> Expr | None:
         """Expr after the bytes of a token, None if they cannot be read."""
-        spelling = self._vocabulary.tokens[token] if token < len(self._vocabulary.tokens) else None
+        spelling = self._vocabulary.spelling(token)
         if not spelling:
             return None
         following: Expr | None = state

@@ -230,8 +230,5 @@ def _spellings(ids: list[int], vocabulary: "Vocabulary") -> Iterator[str]:
     """The spellings of ids; names for ids without one."""
     names = {number: name for name, number in vocabulary.special.items()}
     for number in ids:
-        spelled = vocabulary.tokens[number] if number < len(vocabulary.tokens) else None
-        if spelled is None:
-            yield names.get(number, f"<{number}>")
-        else:
-            yield repr(spelled.decode(errors="backslashreplace"))
+        text = vocabulary.spelling(number).decode(errors="backslashreplace")
+        yield repr(text) if text else names.get(number, f"<{number}>")

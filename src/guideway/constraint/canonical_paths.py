@@ -376,7 +376,7 @@ class ExploredStates(ListedStates):
             for token, after in self._after[state].items():
                 if after in self._distances:
                     serial += 1
-                    longer = text + (self._vocabulary.tokens[token] or b"")
+                    longer = text + self._vocabulary.spelling(token)
                     heappush(queue, (len(longer), longer, serial, after))
 
     def matches(self, read: Readings) -> bool:
@@ -502,9 +502,8 @@ class CanonicalStates(ListedStates):
             return None if route is None else self._state(after, route)
 
     def example(self) -> bytes:
-        tokens = self._vocabulary.tokens
         route = self._ways[self.start(self._vocabulary.lead)]
-        return b"".join(tokens[token] or b"" for token in route)
+        return b"".join(map(self._vocabulary.spelling, route))
 
     def matches(self, read: Readings) -> bool:
         """Return True if a text is read, and the tokenizer reproduces it, special tokens too."""

@@ -291,8 +291,7 @@ class CompiledConstraint:
 
     def spells(self, token: int) -> bool:
         """Return whether a token spells text, or is a special token that the source names."""
-        known = self._spelled.tokens
-        return 0 <= token < len(known) and bool(known[token])
+        return bool(self._spelled.spelling(token))
 
     def marked(self, tokens: Iterable[int]) -> bytes:
         """Return the bytes of tokens, with marks for special tokens (`language.special_tokens`)."""
@@ -433,8 +432,7 @@ class CompiledConstraint:
         return Meter(self._budget, "comparing").tick
 
     def _rejection(self, state: DecodeState, token: int) -> TokenRejected:
-        known, allowed = self.vocabulary.tokens, self.mask(state)
-        spelling = known[token] if 0 <= token < len(known) else None
+        allowed, spelling = self.mask(state), self.vocabulary.spelling(token) or None
         likely = unpack(allowed)[:8].tolist()
         what = f"token {brief(token)}"
         what += f" ({spelling!r})" if spelling else ", which spells no text,"

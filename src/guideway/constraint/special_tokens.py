@@ -83,9 +83,7 @@ class _Lookup:
         return repeat(Either((Regex(r"[\s\S]"), *tokens)), others.least)
 
     def _is_text(self, token: int) -> bool:
-        tokens = self.vocabulary.tokens
-        ends = token in self.vocabulary.eos_ids
-        return not ends and token < len(tokens) and bool(tokens[token])
+        return token not in self.vocabulary.eos_ids and bool(self.vocabulary.spelling(token))
 
     def found(self, special: Special) -> str:
         token = self._id(special.token)
@@ -115,9 +113,7 @@ class _Lookup:
             )
         name = names_of(self.vocabulary).get(token)
         if name is None:
-            tokens = self.vocabulary.tokens
-            spelled = tokens[token] if token < len(tokens) else None
-            text = (spelled or b"").decode(errors="ignore")
+            text = self.vocabulary.spelling(token).decode(errors="ignore")
             apart = text not in self.vocabulary.special and self._id(text) == token
             name = self.others[token] = text if apart else f"<[{token}]>"
         return name

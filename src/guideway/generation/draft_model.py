@@ -147,9 +147,8 @@ class TextDraft(_ModelDrafter):
 
     def _text(self, row: Sequence) -> list[int]:
         """Special tokens are left out."""
-        known = row.vocabulary.tokens
         read = [*row.request.prompt, *row.tokens]
-        return [*self._own.spelled(b"".join(known[token] or b"" for token in read))]
+        return [*self._own.spelled(b"".join(map(row.vocabulary.spelling, read)))]
 
     def _drafted(self, rows: Listed[Sequence], logits: Logits, most: int) -> list[list[int]]:
         pieces = self._reader.ensemble.vocabulary.tokens

@@ -355,11 +355,11 @@ class Texts:
         )
 
     def _check_ends(self, ends: frozenset[int], banned: frozenset[int]) -> None:
-        known, tokens = self.vocabulary.eos_ids, self.vocabulary.tokens
+        known = self.vocabulary.eos_ids
         for end in sorted(ends - known - banned):
-            if end < len(tokens) and tokens[end]:
+            if text := self.vocabulary.spelling(end):
                 raise UnsupportedError(
-                    f"generate stops at token {end} ({tokens[end]!r}), which is text and would "
+                    f"generate stops at token {end} ({text!r}), which is text and would "
                     f"cut texts that contain it. Pass eos_token_id={sorted(known)}",
                     feature="eos_token_id",
                 )
@@ -376,10 +376,10 @@ class Texts:
 
     def _check_forced(self, call: Call) -> None:
         """Refuse forced tokens that would become a part of the text, or end none."""
-        tokens, ends = self.vocabulary.tokens, self.vocabulary.eos_ids & (call.ends or frozenset())
+        ends = self.vocabulary.eos_ids & (call.ends or frozenset())
         first = call.first
         if first is not None:
-            text = first < len(tokens) and tokens[first]
+            text = self.vocabulary.spelling(first)
             if text or first in self.vocabulary.eos_ids or call.values["input_ids_length"] == 0:
                 raise UnsupportedError(
                     f"forced_bos_token_id={first} would put a token into the text, outside the "

@@ -52,7 +52,7 @@ class TextContext:
         cls, tokens: Iterable[int], vocabulary: Vocabulary, prompt: str = "", joint: bytes = b""
     ) -> "TextContext":
         """The context after these tokens."""
-        return cls(tuple(_piece(token, vocabulary) for token in tokens), prompt, joint)
+        return cls(tuple(map(vocabulary.spelling, tokens)), prompt, joint)
 
     @property
     def step(self) -> int:
@@ -102,12 +102,7 @@ class OpenText:
 
 
 def candidate_texts(text: OpenText, tokens: Sequence[int], vocabulary: Vocabulary) -> list[str]:
-    return [text.after(_piece(token, vocabulary)) for token in tokens]
-
-
-def _piece(token: int, vocabulary: Vocabulary) -> bytes:
-    known = vocabulary.tokens
-    return (known[token] or b"") if token < len(known) else b""
+    return [text.after(vocabulary.spelling(token)) for token in tokens]
 
 
 def _unfinished(data: bytes) -> int:

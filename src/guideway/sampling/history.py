@@ -393,8 +393,7 @@ class History:
 
 def _reading(rules: Rules, tail: bytes, token: int) -> tuple[bool, bytes]:
     """Return True if a breaker ends in `token`, and the new last bytes."""
-    known = rules.vocabulary.tokens
-    spelled = (known[token] if token < len(known) else None) or b""
+    spelled = rules.vocabulary.spelling(token)
     breaks = False
     for breaker in rules.breakers:
         before = tail[len(tail) - min(len(tail), len(breaker) - 1) :]

@@ -182,7 +182,7 @@ def explained(source: Source, model: Model) -> dict[str, Any]:
         start = constraint.start()
         allowed: list[int] = unpack(constraint.mask(start)).tolist()
         example, shortest = constraint.example(), constraint.distance(start)
-    some = [vocabulary.tokens[token] or b"" for token in allowed[:TOKENS]]
+    some = [*map(vocabulary.spelling, allowed[:TOKENS])]
     return {
         "object": "explanation",
         "enforced": [asdict(each) for each in islice(enforcement(plain(source)), LINES)],

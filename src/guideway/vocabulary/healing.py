@@ -51,7 +51,7 @@ def heal(tokens: Sequence[int], vocabulary: Vocabulary) -> tuple[tuple[int, ...]
     kept = len(ids)
     for place in range(kept - 1, -1, -1):
         spelling = _spelling(ids[place], vocabulary)
-        if spelling is None or len(end) >= vocabulary.longest:
+        if not spelling or len(end) >= vocabulary.longest:
             break
         end = spelling + end
         if len(vocabulary.beginning(end)) > len(vocabulary.ids(end)):  # a token is longer
@@ -78,11 +78,11 @@ def across(vocabulary: Vocabulary, taken: tuple[int, ...]) -> tuple[int, ...]:
         >>> across(Vocabulary([b"a", b"ab", b"b", b"abc", b"c"]), (0, 2))
         (0, 1, 3)
     """
-    data = b"".join(_spelling(token, vocabulary) or b"" for token in taken)
+    data = b"".join(_spelling(token, vocabulary) for token in taken)
     return tuple(sorted({taken[0], *vocabulary.beginning(data).tolist()}))
 
 
-def _spelling(token: int, vocabulary: Vocabulary) -> bytes | None:
+def _spelling(token: int, vocabulary: Vocabulary) -> bytes:
     if not 0 <= token < vocabulary.width:
         raise SourceError(f"{brief(token)} is not a token of {vocabulary!r}")
-    return vocabulary.tokens[token] if token < len(vocabulary.tokens) else None
+    return vocabulary.spelling(token)

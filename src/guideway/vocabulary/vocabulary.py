@@ -193,14 +193,17 @@ class Vocabulary:
         """Whether decoding the tokens of a text gives the text back."""
         return not self.loss
 
+    def spelling(self, token: int) -> bytes:
+        """The bytes that a token adds to a text: none for special tokens and unknown ids."""
+        return (self.tokens[token] if 0 <= token < len(self.tokens) else None) or b""
+
     def shown(self, token: int) -> bytes:
         """What a token shows in a text: its bytes, or the name of a special token.
 
         >>> Vocabulary([b"a", None], special={"<b>": 1}).shown(1)
         b'<b>'
         """
-        spelled = self.tokens[token] if token < len(self.tokens) else None
-        return spelled or self._names.get(token, b"")
+        return self.spelling(token) or self._names.get(token, b"")
 
     @cached_property
     def _names(self) -> dict[int, bytes]:
@@ -266,7 +269,7 @@ class Vocabulary:
         """
 
         def key(token: int) -> bytes:
-            return (self.tokens[token] or b"")[: len(prefix)]
+            return self.spelling(token)[: len(prefix)]
 
         ids = self.trie.token_ids
         return ids[bisect_left(ids, prefix, key=key) : bisect_right(ids, prefix, key=key)]

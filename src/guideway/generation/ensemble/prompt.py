@@ -232,9 +232,8 @@ class PromptReader:
 
     def _spelled(self, tokens: Sequence[int]) -> bytes | None:
         """The bytes of `tokens`, None if one of them is no text."""
-        known = self._vocabulary.tokens
-        pieces = [known[token] if token < len(known) else None for token in tokens]
-        return None if None in pieces else b"".join(piece or b"" for piece in pieces)
+        pieces = [*map(self._vocabulary.spelling, tokens)]
+        return b"".join(pieces) if all(pieces) else None
 
 
 def _added_tokens(tokenizer: Any) -> Callable[[str], Iterator[re.Match[str]]] | None:

@@ -221,16 +221,12 @@ class Recorder:
         )
 
     def _is_forced(self, token: int, standing: Standing) -> bool:
-        tokens = self._vocabulary.tokens
-        spelling = tokens[token] if token < len(tokens) else None
+        spelling = self._vocabulary.spelling(token)
         return standing.allowed == 1 or bool(spelling and standing.forced.startswith(spelling))
 
     def _spell(self, token: int) -> str:
-        tokens = self._vocabulary.tokens
-        spelling = tokens[token] if token < len(tokens) else None
-        if spelling is None:
-            return self._named.get(token, f"<{token}>")
-        return spelling.decode(errors="backslashreplace")
+        spelling = self._vocabulary.spelling(token).decode(errors="backslashreplace")
+        return spelling or self._named.get(token, f"<{token}>")
 
 
 def _logs(row: Float[Tensor, "batch vocabulary"]) -> Float[Tensor, "batch vocabulary"]:
