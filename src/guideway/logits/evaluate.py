@@ -238,13 +238,8 @@ def _extreme(parts: Sequence[Rows], *, greatest: bool) -> Rows:
     values = pick(torch.stack([each.closed() if greatest else each.values for each in parts]), 0)
     support = join(torch.stack([each.support for each in parts]), 0)
     kept = join(torch.stack([each.effective() for each in parts]), 0)
-    free = join(torch.stack([_unheld(each) for each in parts]), 0)
-    return Rows(values.clamp(min=LEAST), support, kept, free)
-
-
-def _unheld(rows: Rows) -> Bool[Tensor, "batch vocabulary"]:
-    """Tokens that could be drawn without a constraint."""
-    return rows.support if rows.free is None else rows.support & rows.free
+    free = [each.support if each.free is None else each.support & each.free for each in parts]
+    return Rows(values.clamp(min=LEAST), support, kept, join(torch.stack(free), 0))
 
 
 def _farthest(of: Rows, among: Sequence[Rows]) -> Rows:
