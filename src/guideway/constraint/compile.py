@@ -10,7 +10,6 @@ from threading import Lock
 from time import perf_counter
 from typing import Final, TypeAlias, TypeVar, final
 
-from guideway.automaton.lexer_dfa import shared_dfa
 from guideway.chat.parts import check_levels, parts_of
 from guideway.constraint.comparison import conflict, placed, undecided
 from guideway.constraint.compiled import CompiledConstraint
@@ -241,7 +240,6 @@ def _compile(
     with metered(meter.tick, fresh=True):
         expr = lower_source(resolved.source, Decisions(meter.tick))
         machine = Derivatives(expr, spelled.spellable, meter.tick)
-        machine.living.consult(shared_dfa(spelled.spellable).alive)
         # `has_text` lowers the parts that it needs.
         lives = _ask_naming_parts(resolved.source, lambda: machine.has_text(expr))
         if not lives:

@@ -9,13 +9,11 @@ from lark.grammar import NonTerminal, Rule, RuleOptions, Terminal
 from lark.load_grammar import load_grammar
 from lark.parsers.lalr_analysis import LALR_Analyzer, Shift
 
-from guideway.context_free.lark import lalr as lark_lalr
 from guideway.context_free.lark import reader as lark_reader
 from guideway.context_free.lark.lalr import tabulate
 from guideway.context_free.lark.source import Lark
 from guideway.context_free.shipped import paths
 from guideway.context_free.shipped_sources import grammar
-from guideway.errors import LimitError
 from lark_samples import python_lark
 
 
@@ -116,12 +114,6 @@ def test_tables_are_lark_s_own_for_grammars_by_chance():
             refused += table is None
     assert compared > 400
     assert refused > 20
-
-
-def test_a_table_that_is_too_large_is_refused(monkeypatch):
-    monkeypatch.setattr(lark_lalr, "LARGEST", 10)
-    with pytest.raises(LimitError, match="states and"):
-        tabulate(compiled('start: "a" "b" "c"'), "start", lambda _: None)
 
 
 def chance(rng):
