@@ -77,7 +77,7 @@ class _Reader:
 
 
 class _ModelDrafter:
-    """What drafts of models share: a reader, and the mean time of a drafted token.
+    """Base class of drafters that run a model; keeps the mean time of a drafted token.
 
     Attributes:
         seconds: the time of a drafted token.

@@ -159,7 +159,7 @@ class Chosen:
 
     @property
     def told(self) -> list[dict[str, str]]:
-        """What the model is told of custom tools, which chat templates do not know."""
+        """System message that describes custom tools, because chat templates do not list them."""
         if not self.custom:
             return []
         told = [f"- {tool.name}: {tool.description or ''}" for tool in self.custom.values()]
