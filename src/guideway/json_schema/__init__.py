@@ -10,7 +10,7 @@
     objects, members, shortest_members, key_classes
                                 objects, read one member at a time
     arrays                      arrays, read one item at a time
-    scalars, numbers, numerals, formats
+    scalars, numbers, formats
                                 strings and numbers
     spelling                    escapes, whitespace, JSON in strings
     lowering                    the whole, and the keywords that conflict where there is no instance

@@ -8,7 +8,6 @@ from sys import float_info
 from typing import Final, NamedTuple, TypeVar
 
 from guideway.errors import LimitError, UnsupportedError
-from guideway.json_schema.numerals import numerals, unsigned_to
 from guideway.json_schema.text import MAX_DIGITS
 from guideway.json_schema.tree import MOST_RESTS, Bound, Numbers, factor_of, without_zeros
 from guideway.language.expr import (
@@ -27,6 +26,7 @@ from guideway.language.expr import (
 from guideway.language.fuel import spend
 from guideway.language.nodes import Expr, Rule
 from guideway.regex.lowering import lower_regex
+from guideway.regex.numerals import numerals, unsigned_to
 from guideway.regex.parser import parse_regex
 
 DIGIT = byte_set(b"0123456789")

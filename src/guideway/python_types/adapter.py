@@ -36,7 +36,6 @@ from pydantic_core import SchemaError
 from typing_extensions import ReadOnly, TypedDict
 
 from guideway.errors import GuidewayError, LimitError, SourceError, UnsupportedError
-from guideway.json_schema.numerals import whole
 from guideway.json_schema.resources import JSON_TEXT
 from guideway.json_schema.text import walk
 from guideway.python_types.constraints import (
@@ -71,6 +70,7 @@ from guideway.python_types.place import (
     union_parts,
 )
 from guideway.python_types.scalars import SCALARS, read_str
+from guideway.regex.numerals import whole
 
 
 def with_typed_dicts(type_: Any, within: frozenset[Any] = frozenset()) -> Any:

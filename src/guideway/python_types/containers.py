@@ -7,11 +7,11 @@ from typing import Any, TypeAlias, cast, final
 
 from pydantic_core import SchemaValidator, ValidationError
 
-from guideway.json_schema.numerals import LONGEST_INTEGER, integers, whole
 from guideway.python_types.constraints import is_hidden, is_json, unwrapped
 from guideway.python_types.formats import BOUNDS, FINITE, bounds_of
 from guideway.python_types.place import Core, Place, Read, Schema, union_parts
 from guideway.python_types.scalars import literal_values, refuse_long
+from guideway.regex.numerals import LONGEST_INTEGER, integers, whole
 
 Keys: TypeAlias = "list[str] | Schema"
 Container: TypeAlias = Callable[[Core, Place, Read], Schema]

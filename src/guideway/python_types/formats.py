@@ -11,7 +11,9 @@ from typing import Any, TypeAlias, final
 from zoneinfo import available_timezones
 
 from guideway.json_schema.formats import IPV4, OCTET, ipv6_pattern
-from guideway.json_schema.numerals import (
+from guideway.json_schema.text import MAX_DIGITS
+from guideway.python_types.place import Core, Place, Schema
+from guideway.regex.numerals import (
     FRACTION,
     NATURAL,
     NUMERAL,
@@ -21,8 +23,6 @@ from guideway.json_schema.numerals import (
     unsigned_to,
     whole,
 )
-from guideway.json_schema.text import MAX_DIGITS
-from guideway.python_types.place import Core, Place, Schema
 
 FINITE = (  # unsigned floats: plain, or scientific with one digit before the point
     rf"(?:(?:0|[1-9][0-9]{{0,{float_info.max_10_exp - 1}}}){FRACTION}"

@@ -9,16 +9,6 @@ from sys import float_info
 from typing import Any, Final, TypeAlias
 
 from guideway.json_schema.formats import DATE
-from guideway.json_schema.numerals import (
-    FRACTION,
-    NATURAL,
-    either,
-    fraction_from,
-    fraction_to,
-    numerals,
-    ordered,
-    whole,
-)
 from guideway.json_schema.text import MAX_DIGITS
 from guideway.python_types.constraints import LENGTHS
 from guideway.python_types.formats import (
@@ -34,6 +24,16 @@ from guideway.python_types.formats import (
 )
 from guideway.python_types.patterns import SHAPES, TRIMMED, translate, unchanged
 from guideway.python_types.place import Core, Place, Schema, integer
+from guideway.regex.numerals import (
+    FRACTION,
+    NATURAL,
+    either,
+    fraction_from,
+    fraction_to,
+    numerals,
+    ordered,
+    whole,
+)
 
 _CLOCK = "(?:[01][0-9]|2[0-3]):[0-5][0-9]"
 TIME = rf"{_CLOCK}(?::[0-5][0-9](?:\.[0-9]{{1,6}})?)?"

@@ -3,6 +3,7 @@
     parser ─▶ tree ─▶ lowering
     unicode             character classes and case folding
     finite              finite sets of strings, and references back to them
+    numerals            patterns of numbers in a range
     search              patterns of JSON Schema, which may match anywhere
     backtracking_program ─▶ backtracking_automaton ─▶ backtracking
                         lookbehind and word boundaries; the match that `re.match` prefers, which
