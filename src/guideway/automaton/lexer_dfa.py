@@ -18,6 +18,7 @@ from guideway.automaton.kernels.layout import (
 )
 from guideway.automaton.regex_records import Records, holds, readable
 from guideway.automaton.token_tries import Held, share, track_shared, untouched
+from guideway.errors import GuidewayError
 from guideway.json_schema.spelling import QUOTE
 from guideway.language.derivative import Derivatives
 from guideway.language.expr import (
@@ -411,4 +412,4 @@ def _counted(expr: Expr, repeated: Expr, counted: Expr) -> Expr:
         return concat(expr.head, _counted(expr.tail, repeated, counted))
     if isinstance(expr, Alt):
         return alt(*(_counted(option, repeated, counted) for option in expr.options))
-    raise AssertionError(expr)
+    raise GuidewayError("the rest of a counted character does not end with the repetition")
