@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from guideway.automaton.jit.records import dtype, field_of
 from guideway.automaton.kernels import layout as at
 from guideway.automaton.kernels.layout import Context, Exit, Lalr, Name, Object
-from guideway.automaton.token_tries import Row, address, unpack, untouched
+from guideway.automaton.token_tries import Row, address, unpack
 
 
 def _hashed(name: str, more: str = "") -> dict[str, int]:
@@ -104,8 +104,12 @@ class Plan:
         self._offsets = np.array([offset for offset, _ in self.parts.values()])
 
     def block(self) -> tuple[NDArray[np.uint8], Context]:
-        """Memory of a new arena, and a context with its addresses."""
-        memory, context = untouched(self.size, np.uint8), copied(self.context)
+        """Memory of a new arena, and a context with its addresses.
+
+        On the heap, whose pages are used again: a map of its own took 130 instead of 15 µs.
+        """
+        memory, context = np.zeros(self.size + _LINE, np.uint8), copied(self.context)
+        memory = memory[-address(memory) % _LINE :]
         context.as_array(np.int64)[self._slots] = self._offsets + address(memory)
         return memory, context
 

@@ -23,7 +23,7 @@ from guideway.chat.tool_literals import (
     spelled,
 )
 from guideway.errors import SourceError, UnsupportedError, brief, warn
-from guideway.json_schema.resources import JSON_TEXT, schemas_in
+from guideway.json_schema.resources import JSON_TEXT, steps_in
 from guideway.json_schema.source import JsonSchema, bare_schema
 from guideway.json_schema.text import read_json, write_json
 from guideway.python_types.place import INTEGER
@@ -157,7 +157,7 @@ def _each_changed(
         raw = todo.pop()
         if isinstance(raw, dict):
             said = cast("dict[str, Any]", raw)
-            todo += (part for _, part in schemas_in("", said))
+            todo += (part for _, part in steps_in(said))
             change(said)
     return whole
 

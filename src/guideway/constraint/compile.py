@@ -73,6 +73,7 @@ def _automaton(backend: Backend, vocabulary: Vocabulary) -> CanonicalAutomaton:
 logger: Final = logging.getLogger(__name__)
 Told = TypeVar("Told")
 _FEW: Final = 4  # spent constraints dropped by one call
+_SELDOM: Final = 8  # calls between two measurements of all sizes
 Parts: TypeAlias = tuple[Source, Vocabulary, Budget, CanonicalAutomaton | None]
 
 _DEFAULT: Final = Budget.default()
@@ -83,10 +84,11 @@ _DEAR: Final = 5  # weight of slow searches: 400,000 parts took 2.8 to 4.7 s
 class Remembered:
     """A bounded LRU dictionary, thread safe; `hits` and `misses` count look-ups.
 
-    Constraints grow while they are used, so their sizes are measured again now and then. When a
-    mask cache has a successor, the constraints that still hold it are dropped: they would build
-    their automata anew, and together the old ones take hundreds of megabytes. Each call drops a
-    few, as all at once took 40 ms.
+    Constraints grow while they are used, so their sizes are measured now and then, and when one is
+    large: at each call it was a fifth of the time of a compile. When a mask cache has a successor,
+    the constraints that still hold it are dropped, the oldest first: they would build their
+    automata anew, and together the old ones take hundreds of megabytes. Each call drops a few, as
+    all at once took 40 ms.
     """
 
     def __init__(self, most: int, most_bytes: int) -> None:
@@ -122,11 +124,13 @@ class Remembered:
 
     def _shrink(self, used: CompiledConstraint) -> None:
         kept = self._kept
-        spent = (key for key, each in kept.items() if each.spent and each is not used)
-        for key in list(islice(spent, _FEW)):
-            del kept[key]
+        for key, each in list(islice(kept.items(), _FEW)):
+            if each is not used and (each.spent or len(kept) > self.most):
+                del kept[key]
+        if self.misses % _SELDOM and used.size() < self.most_bytes // self.most:
+            return
         sizes = {key: each.size() for key, each in kept.items()}
-        while len(kept) > 1 and (len(kept) > self.most or sum(sizes.values()) > self.most_bytes):
+        while len(kept) > 1 and sum(sizes.values()) > self.most_bytes:
             dropped = next(iter(kept))
             del kept[dropped], sizes[dropped]
 

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final, TypeAlias, cast, final
@@ -336,22 +336,25 @@ def _anchors(raw: dict[str, Json], draft: Draft) -> Iterator[str]:
 
 def schemas_in(pointer: str, raw: dict[str, Json]) -> Iterator[tuple[str, Json]]:
     """Direct subschemas with their pointers."""
+    return ((reduce(extend, steps, pointer), part) for steps, part in steps_in(raw))
+
+
+def steps_in(raw: dict[str, Json]) -> Iterator[tuple[tuple[str, ...], Json]]:
+    """Direct subschemas with the steps that their pointers append."""
     if raw.keys().isdisjoint(PLACES):
         return
     for keyword in _SCHEMAS:
         if keyword in raw:
-            yield extend(pointer, keyword), raw[keyword]
+            yield (keyword,), raw[keyword]
     for keyword in LISTS:
         members = raw.get(keyword)
         if isinstance(members, list):
-            at = extend(pointer, keyword)
-            yield from ((extend(at, str(n)), part) for n, part in enumerate(members))
+            yield from (((keyword, str(n)), part) for n, part in enumerate(members))
     for keyword in MAPS:
         named = raw.get(keyword)
         if isinstance(named, dict):
-            at = extend(pointer, keyword)
             parts = cast("dict[str, Json]", named)
-            yield from ((extend(at, name), part) for name, part in parts.items())
+            yield from (((keyword, name), part) for name, part in parts.items())
 
 
 _REFERENCE: Final = re.compile(

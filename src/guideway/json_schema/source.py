@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import InitVar, dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, reduce
 from os import PathLike
 from typing import Any, Final, Literal, TypeAlias, TypedDict, Unpack, cast, final, get_args
 
@@ -17,10 +17,10 @@ from guideway.json_schema.resources import (
     files_of,
     find_draft,
     meta_schemas,
-    schemas_in,
+    steps_in,
 )
 from guideway.json_schema.satisfiability.parts import ASSERTED, Targets
-from guideway.json_schema.text import Json, copy_json, pause, read_json, resume
+from guideway.json_schema.text import Json, copy_json, extend, pause, read_json, resume
 from guideway.sources.json_style import KeyOrder, Spelling, Whitespace, WhitespaceName
 from guideway.sources.names import close, did_you_mean
 from guideway.sources.sources import Source, check_option, check_style, check_text
@@ -44,7 +44,7 @@ def drop_formats(root: Json) -> Json:
         if isinstance(raw, dict) and id(raw) not in seen:
             seen.add(id(raw))
             raw.pop("format", None)
-            todo += (part for _, part in schemas_in("", raw))
+            todo += (part for _, part in steps_in(raw))
             todo.append(targets.get(raw.get("$ref")))
     return root
 
@@ -279,16 +279,28 @@ def _meant(name: str) -> str | None:
     return close(name, READ.keys() - _SHORT)
 
 
+_Path: TypeAlias = "tuple[_Path | None, tuple[str, ...]]"
+"""The last steps to a part, after the path to the part around it."""
+
+
 def _found(whole: dict[str, Json], draft: Draft) -> Iterator[str]:
     usual = (_ANNOTATIONS | ASSERTED[draft]) - {"format", "$ref"}
-    todo: list[tuple[str, Json]] = [("", whole)]
+    todo: list[tuple[_Path | None, Json]] = [(None, whole)]
     while todo:
-        pointer, raw = todo.pop()
+        path, raw = todo.pop()
         if isinstance(raw, dict):
             said = cast("dict[str, Json]", raw)
             if not said.keys() <= usual:
-                yield from (f"{about} (at {pointer or '/'})" for about in _silences(said, draft))
-            todo += schemas_in(pointer, said)
+                yield from (f"{about} (at {_pointer(path)})" for about in _silences(said, draft))
+            todo += (((path, steps), part) for steps, part in steps_in(said))
+
+
+def _pointer(path: "_Path | None") -> str:
+    steps = list[str]()
+    while path is not None:
+        path, last = path
+        steps += reversed(last)
+    return reduce(extend, reversed(steps), "") or "/"
 
 
 def _silences(raw: dict[str, Json], draft: Draft) -> Iterator[str]:
