@@ -1,6 +1,7 @@
 """A constraint's pushdown automaton, translated on demand."""
 
 from contextlib import nullcontext
+from itertools import islice
 from typing import Any, Final, final
 
 import numpy as np
@@ -112,6 +113,12 @@ class PushdownAutomaton:
 
     def enter(self, rest: Expr) -> int:
         return self.run(at.ENTER, self.node(rest))
+
+    def prepare(self, nodes: int) -> bool:
+        """Translate the first nodes, breadth first, so that fewer masks do."""
+        for expr in islice(self._known.exprs, nodes):  # which grows
+            self.entered(expr)
+        return True
 
     def read(self, macro: int, token: int, text: int = 0) -> int:
         """Result of READ (`kernels.entry.run`); `text` is the text read within items (`marks`)."""

@@ -84,17 +84,16 @@ _DEAR: Final = 5  # weight of slow searches: 400,000 parts took 2.8 to 4.7 s
 class Remembered:
     """A bounded LRU dictionary, thread safe; `hits` and `misses` count look-ups.
 
-    Constraints grow while they are used, so their sizes are measured now and then, and when one is
-    large: at each call it was a fifth of the time of a compile. When a mask cache has a successor,
-    the constraints that still hold it are dropped, the oldest first: they would build their
-    automata anew, and together the old ones take hundreds of megabytes. Each call drops a few, as
-    all at once took 40 ms.
+    Constraints grow while they are used, so all are measured again now and then: at each call it
+    was a fifth of the time of a compile. When a mask cache has a successor, the constraints that
+    still hold it are dropped, the oldest first: they would build their automata anew, and together
+    the old ones take hundreds of megabytes. Each call drops a few, as all at once took 40 ms.
     """
 
     def __init__(self, most: int, most_bytes: int) -> None:
         self.most, self.most_bytes = most, most_bytes
         self.hits = self.misses = 0
-        self._kept: dict[Parts, CompiledConstraint] = {}
+        self._kept: dict[Parts, tuple[CompiledConstraint, int]] = {}
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
@@ -102,16 +101,16 @@ class Remembered:
 
     def bytes(self) -> int:
         with self._lock:
-            return sum(value.size() for value in self._kept.values())
+            return sum(value.size() for value, _ in self._kept.values())
 
     def get(self, key: Parts) -> CompiledConstraint | None:
         with self._lock:
-            found = self._kept.pop(key, None)
+            found, _ = self._kept.pop(key, (None, 0))
             if found is None:
                 self.misses += 1
                 return None
             self.hits += 1
-            self._kept[key] = found
+            self._kept[key] = found, found.size()
             if found.spent or self.hits % self.most == 0:
                 self._shrink(found)
             return found
@@ -119,20 +118,20 @@ class Remembered:
     def put(self, key: Parts, value: CompiledConstraint) -> None:
         with self._lock:
             self._kept.pop(key, None)
-            self._kept[key] = value
+            self._kept[key] = value, value.size()
             self._shrink(value)
 
     def _shrink(self, used: CompiledConstraint) -> None:
         kept = self._kept
-        for key, each in list(islice(kept.items(), _FEW)):
-            if each is not used and (each.spent or len(kept) > self.most):
+        for key, (each, _) in list(islice(kept.items(), _FEW)):
+            if each.spent and each is not used:
                 del kept[key]
-        if self.misses % _SELDOM and used.size() < self.most_bytes // self.most:
-            return
-        sizes = {key: each.size() for key, each in kept.items()}
-        while len(kept) > 1 and sum(sizes.values()) > self.most_bytes:
-            dropped = next(iter(kept))
-            del kept[dropped], sizes[dropped]
+        if self.misses % _SELDOM == 0:
+            kept.update({key: (each, each.size()) for key, (each, _) in kept.items()})
+        while len(kept) > 1 and (
+            len(kept) > self.most or sum(size for _, size in kept.values()) > self.most_bytes
+        ):
+            del kept[next(iter(kept))]
 
     def forget(self, vocabulary: Vocabulary) -> None:
         """Drop the constraints of one vocabulary object."""
@@ -270,6 +269,7 @@ def _compile(
         _try_parts(tried, (expr, machine), vocabulary, budget, meter)
     meter.release()
     machine.trim()
+    made.prepare()
     return made
 
 
