@@ -33,13 +33,13 @@ def test_calls_are_written_as_templates_write_them(form):
             {"choice": "required", "parallel": False},
         )
     )
-    several = CALLS[:1] if form == "harmony" else CALLS
+    several = CALLS[:1] if FORMATS[form].between is None else CALLS
     text = written(form, several)
     assert free.matches(text)
     assert required.matches(text)
     assert not none.matches(text)
     assert not named.matches(text)
-    assert one.matches(text) == (form == "harmony")
+    assert one.matches(text) == (FORMATS[form].between is None)
     assert named.matches(written(form, CALLS[1:2]))
     assert one.matches(written(form, CALLS[1:2]))
     hello = said(form, "Hello.")
