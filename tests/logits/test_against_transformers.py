@@ -6,6 +6,7 @@ set once its parameters are moved by a few millionths, up or down, or computes i
 
 import math
 import random
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -27,25 +28,21 @@ LETTERS = Vocabulary([*(f"<{n}>".encode() for n in range(WIDTH - 1)), b"<end>"],
 
 def filters(on: dict[str, float], nudge: float) -> theirs.LogitsProcessorList:
     """What transformers puts together for these stages, in its order."""
-    up = 1 + nudge
-    chain = theirs.LogitsProcessorList([])
-    if "temperature" in on:
-        chain.append(theirs.TemperatureLogitsWarper(on["temperature"]))
-    if "top_h" in on:
-        chain.append(theirs.TopHLogitsWarper(min(1.0, on["top_h"] * up)))
-    if "top_k" in on:
-        chain.append(theirs.TopKLogitsWarper(int(on["top_k"])))
-    if "top_p" in on:
-        chain.append(theirs.TopPLogitsWarper(min(1.0, on["top_p"] * up)))
-    if "min_p" in on:
-        chain.append(theirs.MinPLogitsWarper(min(1.0, on["min_p"] * up)))
-    if "typical_p" in on:
-        chain.append(theirs.TypicalLogitsWarper(min(0.9999, on["typical_p"] * up)))
-    if "epsilon_cutoff" in on:
-        chain.append(theirs.EpsilonLogitsWarper(on["epsilon_cutoff"] * up))
-    if "eta_cutoff" in on:
-        chain.append(theirs.EtaLogitsWarper(on["eta_cutoff"] * up))
-    return chain
+
+    def most(limit: float) -> Callable[[float], float]:
+        return lambda value: min(limit, value * (1 + nudge))
+
+    makers: dict[str, Callable[[float], Any]] = {
+        "temperature": theirs.TemperatureLogitsWarper,
+        "top_h": lambda value: theirs.TopHLogitsWarper(most(1.0)(value)),
+        "top_k": lambda value: theirs.TopKLogitsWarper(int(value)),
+        "top_p": lambda value: theirs.TopPLogitsWarper(most(1.0)(value)),
+        "min_p": lambda value: theirs.MinPLogitsWarper(most(1.0)(value)),
+        "typical_p": lambda value: theirs.TypicalLogitsWarper(most(0.9999)(value)),
+        "epsilon_cutoff": lambda value: theirs.EpsilonLogitsWarper(most(1.0)(value)),
+        "eta_cutoff": lambda value: theirs.EtaLogitsWarper(most(1.0)(value)),
+    }
+    return theirs.LogitsProcessorList([make(on[n]) for n, make in makers.items() if n in on])
 
 
 def some_settings(chance: random.Random) -> dict[str, float]:
@@ -79,17 +76,15 @@ def some_penalties(chance: random.Random) -> dict[str, object]:
     return {name: every[name] for name in names}
 
 
-def processors(settings: dict[str, object]) -> theirs.LogitsProcessorList:
-    chain = theirs.LogitsProcessorList([])
-    if "sequence_bias" in settings:
-        chain.append(theirs.SequenceBiasLogitsProcessor(settings["sequence_bias"]))
-    if "repetition_penalty" in settings:
-        chain.append(theirs.RepetitionPenaltyLogitsProcessor(settings["repetition_penalty"]))
-    if "no_repeat_ngram_size" in settings:
-        chain.append(theirs.NoRepeatNGramLogitsProcessor(settings["no_repeat_ngram_size"]))
-    if "bad_words_ids" in settings:
-        chain.append(theirs.NoBadWordsLogitsProcessor(settings["bad_words_ids"], WIDTH - 1))
-    return chain
+def processors(settings: dict[str, Any]) -> theirs.LogitsProcessorList:
+    makers: dict[str, Callable[[Any], Any]] = {
+        "sequence_bias": theirs.SequenceBiasLogitsProcessor,
+        "repetition_penalty": theirs.RepetitionPenaltyLogitsProcessor,
+        "no_repeat_ngram_size": theirs.NoRepeatNGramLogitsProcessor,
+        "bad_words_ids": lambda words: theirs.NoBadWordsLogitsProcessor(words, WIDTH - 1),
+    }
+    given = [make(settings[name]) for name, make in makers.items() if name in settings]
+    return theirs.LogitsProcessorList(given)
 
 
 def summed(settings: dict[str, object], prompt: torch.Tensor) -> torch.Tensor:

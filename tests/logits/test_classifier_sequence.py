@@ -1,5 +1,7 @@
 """A transformers model for sequence classification, tiny and with random weights."""
 
+from typing import Any
+
 import pytest
 import torch
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
@@ -51,53 +53,44 @@ TEXTS = ["a b", "h", "", "c d e f", "g g"]
 
 @pytest.mark.parametrize("label", ["rude", "kind", "odd"])
 def test_a_batch_of_texts_is_what_the_model_says_of_each_alone(label: str):
-    model = make_model(("kind", "odd", "rude"))
-    term = classifier((model, make_tokenizer()), alpha=1, label=label)
+    labels = ("kind", "odd", "rude")
+    model, tokenizer = make_model(labels), make_tokenizer()
+    term = classifier((model, tokenizer), alpha=1, label=label)
     assert term.name == "BertForSequenceClassification"
-    place = ("kind", "odd", "rude").index(label)
-    expected = torch.stack([logits(model, text).log_softmax(0)[place] for text in TEXTS])
-    torch.testing.assert_close(asked(term, TEXTS).float(), expected)
     many = [f"{one} {two}" for one in "abcdefgh" for two in "abcdefghabc"]
     assert len(many) > BATCH
-    expected = torch.stack([logits(model, text).log_softmax(0)[place] for text in many])
-    torch.testing.assert_close(asked(term, many).float(), expected)
+    for texts in (TEXTS, many):
+        each = [logits(model, text).log_softmax(0)[labels.index(label)] for text in texts]
+        torch.testing.assert_close(asked(term, texts).float(), torch.stack(each))
+    both = pipeline("text-classification", model=model, tokenizer=tokenizer, device="cpu")
+    assert torch.equal(asked(term, TEXTS), asked(classifier(both, alpha=1, label=label), TEXTS))
 
 
 def test_one_logit_and_several_labels_at_once_are_logistic():
-    one = make_model(("score",))
-    given = asked(classifier((one, make_tokenizer()), alpha=1), TEXTS).float()
-    expected = torch.stack([logits(one, text)[0] for text in TEXTS])
-    torch.testing.assert_close(given, torch.nn.functional.logsigmoid(expected))
-    many = make_model(("a", "b", "c"), problem_type="multi_label_classification")
-    given = asked(classifier((many, make_tokenizer()), alpha=1, label="b"), TEXTS).float()
-    expected = torch.stack([logits(many, text)[1] for text in TEXTS])
-    torch.testing.assert_close(given, torch.nn.functional.logsigmoid(expected))
+    several = {"problem_type": "multi_label_classification"}
+    for labels, options, label in ((("score",), {}, None), (("a", "b", "c"), several, "b")):
+        model = make_model(labels, **options)
+        named = {} if label is None else {"label": label}
+        given = asked(classifier((model, make_tokenizer()), alpha=1, **named), TEXTS).float()
+        place = 0 if label is None else labels.index(label)
+        expected = torch.stack([logits(model, text)[place] for text in TEXTS])
+        torch.testing.assert_close(given, torch.nn.functional.logsigmoid(expected))
 
 
-def test_the_second_of_two_labels_is_meant_where_none_is_named():
-    model, tokenizer = make_model(("no", "yes")), make_tokenizer()
-    unnamed = asked(classifier((model, tokenizer), alpha=1), TEXTS)
-    named = asked(classifier((model, tokenizer), alpha=1, label="yes"), TEXTS)
-    assert torch.equal(unnamed, named)
-
-
-@pytest.mark.parametrize("longest", [8, 10**30])
-def test_a_long_text_is_cut_on_the_left(longest: int):
-    """By the tokenizer's limit, or by the positions of the model."""
+@pytest.mark.parametrize(
+    ("longest", "positions", "read"),
+    [(8, 10, "c d e f g h"), (10**30, 10, "c d e f g h"), (10**30, 0, "a b c d e f g h")],
+)
+def test_a_long_text_is_cut_on_the_left(longest: int, positions: int, read: str):
+    """By the tokenizer's limit, or by the positions of the model, which may name none."""
     model, tokenizer = make_model(("no", "yes")), make_tokenizer(longest)
-    long = " ".join("abcdefgh" * 5)
-    given = asked(classifier((model, tokenizer), alpha=1), [long])
-    expected = logits(model, "c d e f g h").log_softmax(0)[1]
-    torch.testing.assert_close(given.float(), expected[None])
+    model.config.max_position_embeddings = positions
+    long = " ".join("abcdefgh" * (5 if positions else 1))
+    term = classifier((model, tokenizer), alpha=1)
+    torch.testing.assert_close(asked(term, [long]).float(), logits(model, read).log_softmax(0)[1:2])
+    named = classifier((model, tokenizer), alpha=1, label="yes")  # the second of two is meant
+    assert torch.equal(asked(term, [long]), asked(named, [long]))
     assert tokenizer.truncation_side == "right"  # the user's own is left as it is
-
-
-def test_without_any_limit_all_of_a_text_is_read():
-    model = make_model(("no", "yes"))
-    model.config.max_position_embeddings = 0  # as configurations say that name none
-    term = classifier((model, make_tokenizer(10**30)), alpha=1)
-    text = "a b c d e f g h"
-    torch.testing.assert_close(asked(term, [text]).float(), logits(model, text).log_softmax(0)[1:2])
 
 
 def test_an_empty_text_is_one_token_where_the_tokenizer_gives_it_none():
@@ -110,26 +103,22 @@ def test_an_empty_text_is_one_token_where_the_tokenizer_gives_it_none():
     torch.testing.assert_close(alone[0].float(), expected)
 
 
-def test_a_pipeline_is_its_model_and_tokenizer():
-    model, tokenizer = make_model(("no", "yes")), make_tokenizer()
-    both = pipeline("text-classification", model=model, tokenizer=tokenizer, device="cpu")
-    given = asked(classifier(both, alpha=1, label="no"), TEXTS)
-    assert torch.equal(given, asked(classifier((model, tokenizer), alpha=1, label="no"), TEXTS))
+NO_YES = ("no", "yes")
 
 
-def test_what_cannot_be_used_is_refused_by_name():
-    model, tokenizer = make_model(("no", "yes")), make_tokenizer()
-    with pytest.raises(ModelError, match="no label 'yess': it has 'no', 'yes'; did you mean 'yes'"):
-        classifier((model, tokenizer), alpha=1, label="yess")
-    with pytest.raises(ModelError, match=r"Linear is not a sequence classifier: .* no id2label"):
-        classifier((torch.nn.Linear(2, 2), tokenizer), alpha=1)
+@pytest.mark.parametrize(
+    ("source", "options", "message"),
+    [
+        (make_model(NO_YES), {"label": "yess"}, "no label 'yess': .* 'no', 'yes'; did you mean 'y"),
+        (torch.nn.Linear(2, 2), {}, r"Linear is not a sequence classifier: .* no id2label"),
+        (make_model(NO_YES).train(), {}, r"training mode.* call its eval\(\)"),
+        (make_model(NO_YES, pad_token_id=None), {}, "padding token: set its tokenizer's pad_token"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_by_name(source: Any, options: Any, message: str):
+    with pytest.raises(ModelError, match=message):
+        classifier((source, make_tokenizer()), alpha=1, **options)
     with pytest.raises(ModelError, match="is not a classifier: it must have log_probs"):
-        classifier(model, alpha=1)  # without its tokenizer
+        classifier(source, alpha=1)  # without its tokenizer
     with pytest.raises(ModelError, match="no padding token"):
-        classifier((model, make_tokenizer(pad=None)), alpha=1)
-    unpadded = make_model(("no", "yes"))
-    unpadded.config.pad_token_id = None
-    with pytest.raises(ModelError, match="no padding token: set its tokenizer's pad_token and its"):
-        classifier((unpadded, tokenizer), alpha=1)
-    with pytest.raises(ModelError, match=r"training mode.* call its eval\(\)"):
-        classifier((make_model(("no", "yes")).train(), tokenizer), alpha=1)
+        classifier((make_model(NO_YES), make_tokenizer(pad=None)), alpha=1)

@@ -10,15 +10,12 @@ from guideway.logits.rescore import OpenText, TextContext, candidate_texts
 from guideway.vocabulary.vocabulary import Vocabulary
 
 
-def cut(data: bytes, places: list[int]) -> tuple[bytes, ...]:
-    ends = sorted({0, len(data), *(place % (len(data) + 1) for place in places)})
-    return tuple(data[a:b] for a, b in pairwise(ends))
-
-
 @given(st.text(max_size=12), st.lists(st.integers(0, 60), max_size=8), st.integers(0, 20))
 def test_a_text_is_the_whole_characters_of_its_bytes(text: str, places: list[int], at: int):
     """Oracle: the longest beginning of the bytes that is UTF-8."""
-    pieces = cut(text.encode(), places)
+    data = text.encode()
+    ends = sorted({0, len(data), *(place % (len(data) + 1) for place in places)})
+    pieces = tuple(data[a:b] for a, b in pairwise(ends))
     at = min(at, len(pieces))
     opened = OpenText.of(TextContext(pieces[:at]))
     so_far = b"".join(pieces[:at])
@@ -29,8 +26,7 @@ def test_a_text_is_the_whole_characters_of_its_bytes(text: str, places: list[int
 
 def test_an_unfinished_character_is_held_back_and_bytes_that_are_none_are_replaced():
     opened = OpenText.of(TextContext((b"a\xf0\x9f",)))
-    assert opened.text == "a"
-    assert opened.after(b"\x98") == "a"
+    assert opened.text == opened.after(b"\x98") == "a"
     assert opened.after(b"\x98\x80!") == "a😀!"
     assert opened.after(b"b") == "a\ufffdb"
     assert OpenText.of(TextContext((b"\xff", b"x"))).text == "\ufffdx"
@@ -39,8 +35,7 @@ def test_an_unfinished_character_is_held_back_and_bytes_that_are_none_are_replac
 def test_ids_without_spelling_leave_the_text_as_it_is():
     vocabulary = Vocabulary([b"a", None, b"<end>", b"b"], eos_ids={2}, width=6)
     context = TextContext.of([0, 1, 3], vocabulary, prompt="p")
-    assert context.pieces == (b"a", b"", b"b")
-    assert context.step == 3
+    assert (context.pieces, context.step) == ((b"a", b"", b"b"), 3)
     texts = candidate_texts(OpenText.of(context), [0, 1, 2, 3, 5], vocabulary)
     assert texts == ["aba", "ab", "ab", "abb", "ab"]
 
@@ -67,18 +62,12 @@ def test_the_joint_is_no_part_of_the_text_however_it_is_cut():
 
 def test_a_window_is_the_candidate_and_the_tokens_just_before_it():
     context = TextContext((b"one ", b"two ", b"three "), prompt="P")
-    for window, text in ((1, ""), (2, "three "), (3, "two three "), (4, "one two three ")):
+    for window, text in ((1, ""), (2, "three "), (3, "two three "), (99, "one two three ")):
         opened = OpenText.of(context, window=window)
         assert opened.text == text
         assert opened.after(b"four") == text + "four"
-    assert OpenText.of(context, window=99).text == "one two three "
-    assert OpenText.of(TextContext(), window=1).after(b"x") == "x"
-
-
-def test_a_window_never_reaches_into_the_joint():
-    context = TextContext((b"\n", b"\n", b"a", b"b"), joint=b"\n\n")
-    assert OpenText.of(context, window=2).text == "b"
-    assert OpenText.of(context, window=4).text == "ab"
+    context = TextContext((b"\n", b"\n", b"a", b"b"), joint=b"\n\n")  # never a part of the joint
+    assert [OpenText.of(context, window=window).text for window in (2, 4)] == ["b", "ab"]
 
 
 @pytest.mark.parametrize("window", [1, 2, 3])

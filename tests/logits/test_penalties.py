@@ -25,36 +25,28 @@ def number(value: float) -> torch.Tensor:
     return torch.tensor([value])
 
 
-def marks(ids: list[int], values: list[float] | None = None) -> TokenValues | None:
-    numbers = None if values is None else [np.array(values)]
-    return TokenValues.of([np.array(ids, np.int64)], numbers, CPU)
+def marks(*rows: list[int] | list[float]) -> TokenValues | None:
+    """Ids, and their values."""
+    ids, *values = rows
+    return TokenValues.of([np.array(ids, np.int64)], [*map(np.array, values)] or None, CPU)
 
 
-def test_repetition_multiplies_what_is_negative_and_divides_what_is_positive():
-    changed = repetition(ROW, torch.tensor([[0, 1, 2, 3, 1]]), number(1.2))
-    expected = [2 / 1.2, -1.2, 0, -math.inf, 3]
-    assert changed[0].tolist() == pytest.approx(expected)
-    rewarded = repetition(ROW, torch.tensor([[0, 1]]), number(0.5))
-    assert rewarded[0].tolist() == [4, -0.5, 0, -math.inf, 3]
-
-
-def test_presence_counts_once_and_frequency_each_time():
+def test_each_penalty_by_its_definition():
     ids, there = torch.tensor([[0, 3, 0, 1, 0]]), torch.tensor([[1.0, 1.0, 1.0, 0.0, 1.0]])
-    changed = counted(ROW, ids, there, number(0.5), number(0.25))
-    assert changed[0].tolist() == [2 - 0.5 - 0.75, -1, 0, -math.inf, 3]
-
-
-def test_the_flat_penalty_is_one_constant_for_all_that_is_there():
-    changed = flat(ROW, torch.tensor([[0, 0, 3, 4]]), number(1.5))
-    assert changed[0].tolist() == [0.5, -1, 0, -math.inf, 1.5]
-
-
-def test_biases_are_added_to_one_another():
-    changed = biased(ROW, None, marks([0, 3, 0], [1.0, 9.0, -2.0]))
-    assert changed[0].tolist() == [1, -1, 0, -math.inf, 3]
-    changed = biased(ROW, torch.ones_like(ROW), marks([0, 3], [-2.0, 9.0]))
-    assert changed[0].tolist() == [1, 0, 1, -math.inf, 4]
-    assert biased(ROW, None, None) is ROW
+    before, least = ROW.clone(), -math.inf
+    for changed, expected in (
+        (repetition(ROW, torch.tensor([[0, 1, 2, 3, 1]]), number(1.25)), [1.6, -1.25, 0, least, 3]),
+        (repetition(ROW, torch.tensor([[0, 1]]), number(0.5)), [4, -0.5, 0, least, 3]),
+        (counted(ROW, ids, there, number(0.5), number(0.25)), [0.75, -1, 0, least, 3]),
+        (flat(ROW, torch.tensor([[0, 0, 3, 4]]), number(1.5)), [0.5, -1, 0, least, 1.5]),
+        (biased(ROW, None, marks([0, 3, 0], [1.0, 9.0, -2.0])), [1, -1, 0, least, 3]),
+        (biased(ROW, torch.ones_like(ROW), marks([0, 3], [-2.0, 9.0])), [1, 0, 1, least, 4]),
+        (banned(ROW, marks([1, 4]), None, marks([1])), [2, least, 0, least, least]),
+        (banned(ROW, None), ROW[0].tolist()),
+    ):
+        assert changed[0].tolist() == pytest.approx(expected)
+        assert torch.equal(ROW, before)
+    assert biased(ROW, None, marks([])) is ROW
 
 
 def test_no_penalty_bans_and_no_reward_brings_back():
@@ -77,30 +69,9 @@ def test_what_is_beyond_the_bound_already_stays_where_it_is():
     assert flat(row, ids, number(1.0))[0].tolist() == pytest.approx([-3e38, 3e38, 5e30])
 
 
-def test_bans_are_of_the_tokens_that_are_marked():
-    changed = banned(ROW, marks([1, 4]), None, marks([1]))
-    assert changed[0].tolist() == [2, -math.inf, 0, -math.inf, -math.inf]
-    assert torch.equal(banned(ROW, None), ROW)
-
-
 def test_a_ban_that_would_leave_nothing_is_left_out_in_its_row_alone():
     row = ROW.repeat(2, 1)
     ids = [np.array([0, 1, 2, 4]), np.array([0, 1, 2])]
     changed = banned_if_others(row, TokenValues.of(ids, None, CPU))
     assert torch.equal(changed[0], ROW[0])
     assert changed[1].tolist() == [-math.inf] * 4 + [3]
-
-
-def test_no_marks_are_none():
-    assert TokenValues.of([np.zeros(0, np.int64)] * 3, None, CPU) is None
-
-
-def test_arguments_are_left_as_they_were():
-    before = ROW.clone()
-    ids = torch.tensor([[0, 1]])
-    repetition(ROW, ids, number(2.0))
-    flat(ROW, ids, number(2.0))
-    counted(ROW, ids, torch.ones(1, 2), number(1.0), number(1.0))
-    biased(ROW, None, marks([0], [1.0]))
-    banned_if_others(ROW, marks([0]))
-    assert torch.equal(ROW, before)

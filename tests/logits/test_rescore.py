@@ -107,37 +107,43 @@ def test_guided_by_what_texts_become_it_is_bayes_rule_exactly(rest: str, kind: s
         assert chance == pytest.approx(chances[text] * of_class[text] / evidence, abs=2e-6)
 
 
-@pytest.mark.parametrize("alpha", [-5, -0.5, 0.3, 4])
-def test_a_step_is_the_model_times_the_classifier_to_the_power_of_alpha(alpha: float):
-    values = noise(1, 1, 5)
-    log_probs = dict(zip(LETTERS, noise(2, 5).sigmoid().log().tolist(), strict=True))
-    term = ClassifierTerm(Table(log_probs.__getitem__), alpha, top=5)
-    expected = values + alpha * torch.tensor(list(log_probs.values()))
-    done = rescore(everything(values), term, [TextContext()], TOY)
-    torch.testing.assert_close(done.closed().softmax(1), expected.softmax(1).float())
-
-
 def everything(values: torch.Tensor) -> Rows:
     return Rows(values.float(), torch.ones_like(values, dtype=torch.bool))
 
 
-def test_alpha_0_asks_nothing_and_changes_nothing():
-    table = Table(lambda text: -1.0)
-    rows = everything(noise(3, 2, 5))
-    assert rescore(rows, ClassifierTerm(table, 0, top=1), [TextContext()] * 2, TOY) is rows
-    assert table.calls == []
+@given(
+    st.integers(0, 10**6),
+    st.sampled_from([-5, -0.5, 0.3, 4]),
+    st.integers(1, 6),
+    st.sampled_from(["drop", "keep"]),
+    st.booleans(),
+)
+def test_a_row_is_what_the_definition_gives_token_by_token(
+    seed: int, alpha: float, top: int, rest: str, held: bool
+):
+    """Of candidates that are allowed, P(class | text and token) / P(class | text) by alpha.
 
-
-def test_the_rest_is_dropped_or_kept_with_what_the_text_so_far_says_of_it():
-    values = torch.tensor([[3.0, 2.0, 1.0, 0.0, -1.0]])
-    log_probs = {"x": -0.7, "xa": -0.1, "xb": -2.0}
-    for rest in ("drop", "keep"):
-        term = ClassifierTerm(Table(log_probs.__getitem__), 2, top=2, rest=rest)
-        done = rescore(everything(values), term, [context("x")], TOY)
-        shares = torch.tensor([[-0.2, -4.0, -1.4, -1.4, -1.4]]) + values
-        if rest == "drop":
-            shares[:, 2:] = -math.inf
-        torch.testing.assert_close(done.closed().softmax(1), shares.softmax(1))
+    The rest is dropped, or kept with P(class | text); what is not within stays. Where all tokens
+    are asked about, it says nothing which are within.
+    """
+    noisy = torch.Generator().manual_seed(seed)
+    values = torch.randn(5, generator=noisy)
+    within = torch.rand(5, generator=noisy) < 0.5 if held else torch.ones(5, dtype=torch.bool)
+    within[int(torch.randint(5, (1,), generator=noisy))] = True
+    said = dict(zip(["x", *(f"x{c}" for c in LETTERS)], (-3 * torch.rand(6)).tolist(), strict=True))
+    table = Table(said.__getitem__)
+    term = ClassifierTerm(table, alpha, top=top, rest=rest)
+    done = rescore(everything(values[None]), term, [context("x")], TOY, within[None])
+    within |= torch.tensor(top >= 5)
+    ranked = values.masked_fill(~within, -math.inf).argsort(descending=True, stable=True).tolist()
+    best = [token for token in ranked if within[token]][:top]
+    expected = values + alpha * said["x"]
+    for token in range(5):
+        if token in best:
+            expected[token] = values[token] + alpha * said[f"x{LETTERS[token]}"]
+        elif within[token] and rest == "drop":
+            expected[token] = -math.inf
+    torch.testing.assert_close(done.closed().softmax(1), expected.softmax(0)[None])
 
 
 @given(
@@ -207,23 +213,18 @@ def test_all_rows_are_one_call_and_equal_texts_are_asked_once():
     assert "a" in table.calls[1]
 
 
-def test_candidates_are_the_most_probable_tokens_that_are_allowed():
+def test_where_there_is_nothing_to_weigh_nothing_is_asked_and_changed():
     table = Table(lambda text: -1.0)
-    values = torch.tensor([[5.0, 4.0, 3.0, 2.0, 1.0]])
-    support = torch.tensor([[False, True, False, True, True]])
-    term = ClassifierTerm(table, 1, top=2)
-    done = rescore(Rows(values, support), term, [TextContext()], TOY)
-    assert table.calls == [["b", "d"]]
-    assert done.support.tolist() == [[False, True, False, True, False]]
-
-
-def test_a_row_with_one_allowed_token_is_left_as_it_is():
-    table = Table(lambda text: -1.0)
-    rows = Rows(noise(5, 2, 5).float(), torch.eye(5, dtype=torch.bool)[:2])
-    assert rescore(rows, ClassifierTerm(table, 5), [TextContext()] * 2, TOY) is rows
-    assert table.calls == []
+    forced = Rows(noise(5, 2, 5).float(), torch.eye(5, dtype=torch.bool)[:2])
     one = Rows(torch.zeros(1, 1), torch.ones(1, 1, dtype=torch.bool))
-    assert rescore(one, ClassifierTerm(table, 5), [TextContext()], Vocabulary([b"a"])) is one
+    for rows, alpha, words in (
+        (everything(noise(3, 2, 5)), 0, TOY),
+        (forced, 5, TOY),
+        (one, 5, Vocabulary([b"a"])),
+    ):
+        contexts = [TextContext()] * len(rows.values)
+        assert rescore(rows, ClassifierTerm(table, alpha, top=1), contexts, words) is rows
+    assert table.calls == []
 
 
 def test_between_the_steps_of_every_nothing_is_asked_or_dropped():
@@ -325,13 +326,6 @@ def test_a_classifier_that_gives_something_else_is_named(answer: object, said: s
         rescore(everything(values), term, [TextContext()], TOY)
 
 
-def test_what_rounds_above_0_is_0():
-    table = Table(lambda text: 1e-7 if text == "a" else 0.0)
-    values = noise(9, 1, 5).float()
-    done = rescore(everything(values), ClassifierTerm(table, 1e5), [TextContext()], TOY)
-    assert torch.equal(done.values, values)
-
-
 def test_a_pair_of_models_is_bayes_rule_with_the_mean_over_tokens():
     wanted, unwanted = noise(30, 2, 5).log_softmax(1), noise(31, 2, 5).log_softmax(1)
     sums, steps = noise(32, 2, 2), [0, 3]
@@ -339,34 +333,7 @@ def test_a_pair_of_models_is_bayes_rule_with_the_mean_over_tokens():
     for row, count in enumerate((1, 4)):
         both = [(sums[row, 0] + wanted[row]) / count, (sums[row, 1] + unwanted[row]) / count]
         torch.testing.assert_close(given[row], torch.stack(both).log_softmax(0)[0])
-
-
-def test_a_pair_stays_finite_where_both_models_see_no_chance():
-    least = torch.full((1, 5), -1e30)
-    given = gedi_log_probs(least, least.roll(1, 1) * 0 - 3, torch.zeros(1, 2), [0])
-    assert given.isfinite().all()
+    least = torch.full((1, 5), -1e30)  # it stays finite where both models see no chance
+    assert gedi_log_probs(least, least * 0 - 3, torch.zeros(1, 2), [0]).isfinite().all()
     same = gedi_log_probs(least, least, torch.zeros(1, 2), [0])
     assert same.exp().tolist() == [pytest.approx([0.5] * 5)]
-
-
-@pytest.mark.parametrize("rest", ["drop", "keep"])
-def test_what_is_not_allowed_stays_with_what_the_text_so_far_says_of_it(rest: str):
-    table = Table(lambda text: math.log({"": 0.5, "a": 0.25, "b": 0.75, "c": 0.1}[text]))
-    term = ClassifierTerm(table, 1, top=1, rest=rest)
-    values = torch.tensor([[0.1, 0.2, 0.3, 0.15, 0.25], [0.1, 0.2, 0.3, 0.15, 0.25]]).log()
-    within = torch.tensor([[True, True, False, False, False], [False, False, True, False, False]])
-    done = rescore(everything(values), term, [context("")] * 2, TOY, within)
-    assert [sorted(call) for call in table.calls] == [["", "b", "c"]]
-    left = [0.1 if rest == "keep" else 0.0, 0.2 * 0.75 / 0.5, 0.3, 0.15, 0.25]
-    assert done.closed()[0].exp().tolist() == pytest.approx(left)
-    alone = [0.1, 0.2, 0.3 * 0.1 / 0.5, 0.15, 0.25]  # the only one allowed is weighed as well
-    assert done.closed()[1].exp().tolist() == pytest.approx(alone)
-
-
-def test_where_all_tokens_are_asked_about_it_says_nothing_what_is_allowed():
-    table = Table(lambda text: -0.3 * (ord(text[-1]) - 90))
-    values, within = noise(4, 2, 5).float(), torch.tensor([[True, False] * 2 + [True]] * 2)
-    term = ClassifierTerm(table, 2, top=5)
-    held = rescore(everything(values), term, [context("a")] * 2, TOY, within)
-    free = rescore(everything(values), term, [context("a")] * 2, TOY)
-    assert held.closed().equal(free.closed())

@@ -19,25 +19,14 @@ def test_values_are_finite_and_the_support_is_what_is_above_minus_infinity(row):
     assert rows.values.isfinite().all()
     assert rows.support.tolist() == [[value > -math.inf for value in row]]
     assert (rows.values[~rows.support] <= rows.values.max()).all()
+    if max(row) == -math.inf:  # it is empty, and not unsound
+        assert rows.total().tolist() == [-math.inf]
 
 
-@given(st.lists(st.floats(-30, 30, width=32), min_size=1, max_size=8))
-def test_values_are_log_probabilities(row):
-    torch.testing.assert_close(
-        Rows.of(torch.tensor([row])).values, torch.tensor([row]).log_softmax(1)
-    )
-
-
-@pytest.mark.parametrize("bad", [math.nan, math.inf])
-def test_what_is_no_number_shows_in_the_total_of_its_row_alone(bad):
-    total = Rows.of(torch.tensor([[0.0, bad], [0.0, 1.0]])).total()
-    assert total.isnan().tolist() == [True, False]
-
-
-def test_a_row_without_any_token_is_empty_and_not_unsound():
-    rows = Rows.of(torch.full((1, 3), -math.inf))
-    assert rows.values.isfinite().all()
-    assert rows.total().tolist() == [-math.inf]
+def test_what_is_no_number_shows_in_the_total_of_its_row_alone():
+    for bad in (math.nan, math.inf):
+        total = Rows.of(torch.tensor([[0.0, bad], [0.0, 1.0]])).total()
+        assert total.isnan().tolist() == [True, False]
 
 
 def test_closing_writes_minus_infinity_and_leaves_the_values():

@@ -35,27 +35,13 @@ def rows(count: int, width: int, *, scale: float = 3.0, seed: int = 0) -> torch.
 def test_every_row_of_a_batch_has_its_own_settings():
     settings = [(1.0, 0, 1.0, 0.0), (0.5, 7, 1.0, 0.0), (1.0, 0, 0.6, 0.0), (2.0, 0, 1.0, 0.3)]
     row = rows(4, 2000)
+    before = row.clone()
     together = warped(row, settings)
     for place, each in enumerate(settings):
         single = warped(row[place : place + 1], [each])
         assert torch.equal(together[place], single[0])
-
-
-def test_arguments_are_left_as_they_were():
-    row = rows(3, 50)
-    before = row.clone()
-    warped(row, [(0.5, 5, 0.5, 0.1)] * 3)
     assert torch.equal(row, before)
-
-
-def test_filters_never_empty_a_row_and_never_bring_a_token_back():
-    row = rows(200, 30)
-    row[:, 3:] = -math.inf
-    row[100:, 1:] = -math.inf
-    for settings in [(1.0, 1, 1e-9, 1.0), (5.0, 2, 0.5, 0.5), (0.01, 0, 0.1, 0.9)]:
-        kept = warped(row, [settings] * 200) > -math.inf
-        assert kept.any(1).all()
-        assert not (kept & (row == -math.inf)).any()
+    assert torch.equal(warped(row, [(1.0, 10**30, 1.0, 0.0)] * 4), row)  # all tokens
 
 
 @pytest.mark.parametrize("temperature", [5e-324, 1e-40, 1e39, 1e300])
@@ -67,11 +53,6 @@ def test_no_temperature_makes_a_masked_token_possible_or_the_others_impossible(t
     assert not heated.isnan().any()
 
 
-def test_a_top_k_beyond_64_bits_is_all_tokens():
-    row = rows(2, 9)
-    assert torch.equal(warped(row, [(1.0, 10**30, 1.0, 0.0)] * 2), row)
-
-
 def test_rows_may_have_orders_of_their_own():
     row = torch.tensor([[0.3, 0.2, 0.15, 0.1, 0.1, 0.1, 0.05]]).log().repeat(3, 1)
     on = {"temperature": 2.0, "top_p": 0.6}
@@ -80,8 +61,7 @@ def test_rows_may_have_orders_of_their_own():
     after = warp(row, settings)
     together = after.row
     assert after.before is None
-    assert (together[0] > -math.inf).sum() == 3
-    assert (together[1] > -math.inf).sum() == 4
+    assert (together > -math.inf).sum(1).tolist() == [3, 4, 7]
     assert torch.equal(together[2], row[2])
     assert together[0].softmax(0)[0] == pytest.approx(0.3963, abs=5e-5)
     assert together[1].softmax(0)[0] == pytest.approx(0.3225, abs=5e-5)

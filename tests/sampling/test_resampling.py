@@ -41,6 +41,7 @@ def test_each_particle_comes_as_often_as_its_share_says_in_the_mean():
             drawn[place] += 1
     means = [each / fine for each in drawn]
     assert means == pytest.approx([count * share for share in shares], abs=count / fine)
+    assert stratified([0.0] * 4, [0.5] * 4) == [0, 1, 2, 3]  # each once
 
 
 @given(WEIGHTS, UNIFORMS)
@@ -54,7 +55,3 @@ def test_no_particle_comes_two_times_more_or_fewer_than_its_share_says(
         expected = math.exp(log - log_sum(logs)) * len(uniforms)
         assert abs(drawn.count(place) - expected) < 2
         assert log > -math.inf or place not in drawn
-
-
-def test_equal_particles_are_each_drawn_once_where_the_uniform_numbers_are_equal():
-    assert stratified([0.0] * 4, [0.5] * 4) == [0, 1, 2, 3]
