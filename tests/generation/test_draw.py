@@ -100,59 +100,40 @@ def test_no_combination_draws_what_is_masked_or_impossible(
 
 
 @pytest.mark.parametrize("settings", FILTERS, ids=str)
-@pytest.mark.parametrize(("heat", "best"), [(1e-20, 1e19), (0.7, 3e38)])
-def test_where_a_temperature_overflows_the_greatest_is_still_the_greatest(
-    settings: dict[str, object], heat: float, best: float
-):
-    logits = torch.zeros(ROWS, WIDTH)
-    logits[:, 3], logits[:, 8] = best * 0.9, best
-    masks = [pack(list(range(WIDTH)), WIDTH)] * ROWS
-    done, _ = drawn(
-        {**settings, "xtc_probability": 0, "temperature": heat, "seed": 5}, logits, masks
-    )
-    assert done.tokens == [8] * ROWS
-
-
-def test_what_is_all_but_impossible_is_drawn_where_nothing_else_is_allowed():
-    logits = torch.full((ROWS, WIDTH), 3e38)
+def test_extremes_are_drawn_where_they_must_be(settings: dict[str, object]):
+    everything, xtc_off = [pack(list(range(WIDTH)), WIDTH)] * ROWS, {"xtc_probability": 0}
+    for heat, best in ((1e-20, 1e19), (0.7, 3e38)):  # where a temperature overflows
+        logits = torch.zeros(ROWS, WIDTH)
+        logits[:, 3], logits[:, 8] = best * 0.9, best
+        given = {**settings, **xtc_off, "temperature": heat, "seed": 5}
+        assert drawn(given, logits, everything)[0].tokens == [8] * ROWS
+    logits = torch.full((ROWS, WIDTH), 3e38)  # all but impossible, and nothing else is allowed
     logits[:, 8] = -3e38
-    for settings in FILTERS:
-        done, _ = drawn(
-            {**settings, "temperature": 5, "seed": 5}, logits, [pack([8], WIDTH)] * ROWS
-        )
-        assert done.tokens == [8] * ROWS
-        assert all(map(math.isfinite, done.logprobs))
-        assert all(map(math.isfinite, done.log_allowed))
+    done, _ = drawn({**settings, "temperature": 5, "seed": 5}, logits, [pack([8], WIDTH)] * ROWS)
+    assert done.tokens == [8] * ROWS
+    assert all(map(math.isfinite, (*done.logprobs, *done.log_allowed)))
 
 
 def test_where_a_temperature_overflows_ties_are_drawn_alike():
     logits = torch.zeros(400, WIDTH)
     logits[:, [3, 8]] = 3e38
-    masks = [pack([3, 4, 8], WIDTH)] * 400
-    done, _ = drawn({"temperature": 0.7, "seed": 5}, logits, masks)
+    done, _ = drawn({"temperature": 0.7, "seed": 5}, logits, [pack([3, 4, 8], WIDTH)] * 400)
     assert 150 < done.tokens.count(3) < 250
     assert set(done.tokens) == {3, 8}
 
 
-@pytest.mark.parametrize("bad", [math.nan, math.inf])
-def test_a_model_that_gives_no_numbers_is_at_fault_whatever_the_settings(bad: float):
-    logits, masks = some_logits(), some_masks()
-    logits[2, 9] = bad
-    for settings in FILTERS:
-        done, _ = drawn({**settings, "seed": 1}, logits, masks)
-        assert [*done.errors] == [2]
-        assert isinstance(done.errors[2], ModelError)
-        assert "infinite logits at step 0" in str(done.errors[2])
-
-
 @pytest.mark.parametrize("settings", FILTERS, ids=str)
-def test_a_row_without_probability_is_a_dead_end_whatever_the_settings(settings: dict[str, object]):
+def test_a_row_without_numbers_or_without_probability_is_an_error(settings: dict[str, object]):
     logits, masks = some_logits(), some_masks()
     masks[3] = pack([60, 70], WIDTH)
-    done, _ = drawn({**settings, "seed": 1}, logits, masks)
-    assert [*done.errors] == [3]
-    assert isinstance(done.errors[3], DeadEndError)
-    assert "no token is left at step 0: the model gives" in str(done.errors[3])
+    for bad in (math.nan, math.inf):
+        logits[2, 9] = bad
+        done, _ = drawn({**settings, "seed": 1}, logits, masks)
+        assert [*done.errors] == [2, 3]
+        assert isinstance(done.errors[2], ModelError)
+        assert "infinite logits at step 0" in str(done.errors[2])
+        assert isinstance(done.errors[3], DeadEndError)
+        assert "no token is left at step 0: the model gives" in str(done.errors[3])
 
 
 def test_where_an_expression_keeps_nothing_it_says_so():

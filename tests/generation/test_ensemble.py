@@ -73,13 +73,9 @@ def test_leaves_of_one_model_run_as_one_batch_and_equal_prompts_are_read_once():
         torch.testing.assert_close(logits[each][2, 1], expected)
     cache = ensemble.select(cache, [2, 0])
     _, logits = ensemble.extend(cache, torch.tensor([[1], [0]]))
-    for each, place in zip(ensemble.leaves, range(3), strict=True):
-        torch.testing.assert_close(
-            logits[each][0, 0], alone(reading(each).model, (*rows[2][place], 2, 0, 1))
-        )
-        torch.testing.assert_close(
-            logits[each][1, 0], alone(reading(each).model, (*rows[0][place], 0, 1, 0))
-        )
+    for place, each in enumerate(ensemble.leaves):
+        for row, read in enumerate(((*rows[2][place], 2, 0, 1), (*rows[0][place], 0, 1, 0))):
+            torch.testing.assert_close(logits[each][row, 0], alone(reading(each).model, read))
 
 
 def test_another_vocabulary_is_read_in_the_ids_of_the_main_one():
@@ -107,16 +103,13 @@ def test_the_vocabulary_is_the_one_that_all_models_have_in_whatever_order_they_a
     strange = gw.Vocabulary([b"a", b"b", b"<eos>", b"c", b"d"], eos_ids={2})
     with pytest.raises(gw.UnsupportedError, match="lacks 2 of the tokens"):
         Ensemble(total([(1, leaf(large)), (1, leaf(Counting(strange)))]))
+    other = gw.Vocabulary([b"a", b"x", b"<eos>"], eos_ids={2})
+    with pytest.raises(gw.UnsupportedError, match="different vocabularies"):
+        Ensemble(total([(1, leaf(small)), (1, leaf(Counting(other)))]))
     one = Counting(gw.Vocabulary([b"a", b"<eos>"], eos_ids={1}))
     for order in ((one, large), (large, one)):  # what few tokens spell is no text that others read
         with pytest.raises(gw.UnsupportedError, match="lacks 4 of the tokens"):
             Ensemble(total([(1, leaf(each)) for each in order]))
-
-
-def test_different_vocabularies_are_refused():
-    strange = gw.Vocabulary([b"a", b"x", b"<eos>"], eos_ids={2})
-    with pytest.raises(gw.UnsupportedError, match="different vocabularies"):
-        Ensemble(total([(1, leaf(Counting())), (1, leaf(Counting(strange)))]))
 
 
 def test_a_batch_gives_what_each_row_gives_alone_whenever_they_end():
@@ -172,14 +165,15 @@ def test_a_leaf_that_gives_no_numbers_is_an_error_of_its_row(bad):
     node = total([(1, leaf(Counting())), (-1, leaf(broken))])
     with pytest.raises(gw.ModelError, match="NaN or infinite"):
         generate(Ensemble(node), [Request((0,), others=((0,),))])
+    term = GediTerm(leaf(broken), leaf(Counting()), 2.0, 0, 1)
+    pair = Ensemble(guided(leaf(Counting(seed=1)), [term]))
+    with pytest.raises(gw.ModelError, match="NaN"):
+        score(pair, ((0,),) * len(pair.contexts), [(0,), (1, 2, 0)], [False, False])
 
 
 def test_filters_that_leave_nothing_are_a_dead_end():
-    one = FakeModel.table(LETTERS, [[9.0, 0, 0, -9]] * 4)
-    other = FakeModel.table(LETTERS, [[0, 9.0, 0, -9]] * 4)
-    node = total(
-        [(1, Filtered("nucleus", leaf(one), 0.5)), (1, Filtered("nucleus", leaf(other), 0.5))]
-    )
+    one, other = (FakeModel.table(LETTERS, [row] * 4) for row in ([9.0, 0, 0, -9], [0, 9.0, 0, -9]))
+    node = total([(1, Filtered("nucleus", leaf(each), 0.5)) for each in (one, other)])
     with pytest.raises(gw.DeadEndError, match="row 0: no token is left at step 0"):
         generate(Ensemble(node), [Request((0,), others=((0,),))])
 
@@ -211,14 +205,6 @@ def test_scores_below_a_filter_are_those_of_one_step_at_a_time():
         steps = [(text[:place], token) for place, token in enumerate(text)] + [(text, 3)] * end
         expected = sum(stepwise(ensemble, prompts, texts, *each) for each in steps)
         assert log == pytest.approx(expected, abs=1e-4)
-
-
-def test_a_pair_that_gives_no_numbers_is_told_when_texts_are_scored():
-    bad = FakeModel(LETTERS, lambda prefix: [0.0, math.nan, 0.0, 0.0])
-    term = GediTerm(leaf(bad), leaf(Counting()), 2.0, 0, 1)
-    ensemble = Ensemble(guided(leaf(Counting(seed=1)), [term]))
-    with pytest.raises(gw.ModelError, match="NaN"):
-        score(ensemble, ((0,),) * len(ensemble.contexts), [(0,), (1, 2)], [False, False])
 
 
 def stepwise(ensemble, prompts, texts, before, token):

@@ -8,6 +8,7 @@ import hashlib
 import itertools
 import json
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -89,36 +90,25 @@ def guidances(dtype: torch.dtype, bad: float | None = None) -> dict[str, gw.Mode
     }
 
 
-OTHERS = [kind for kind in SOURCES if kind != "schema"]
-
-
 def valid(kind: str, text: str) -> bool:
-    if kind == "regex":
-        return gw.compile(SOURCES["regex"], BYTES).matches(text)
-    if kind == "schema":
-        value = json.loads(text)
-        return (
-            set(value) == {"a", "b"}
-            and isinstance(value["a"], int | float)
-            and (value["b"] in ("x", "yy", None))
-        )
-    return True
+    match kind:
+        case "regex":
+            return gw.compile(SOURCES["regex"], BYTES).matches(text)
+        case "schema":
+            value = json.loads(text)
+            whole = set(value) == {"a", "b"} and isinstance(value["a"], int | float)
+            return whole and value["b"] in ("x", "yy", None)
+        case _:
+            return True
 
 
-@pytest.mark.parametrize(
-    ("kind", "dtype"),
-    [
-        *((kind, torch.float32) for kind in SOURCES),
-        ("schema", torch.bfloat16),
-        *(
-            pytest.param(k, torch.bfloat16, marks=pytest.mark.slow)
-            for k in SOURCES
-            if k != "schema"
-        ),
-    ],
-    ids=str,
-)
-@pytest.mark.parametrize("guidance", ["none", "proxy", "contrast", "cfg", "classifier"])
+GUIDANCES = ("none", "proxy", "contrast", "cfg", "classifier")
+SLOW = [pytest.param(kind, torch.bfloat16, marks=pytest.mark.slow) for kind in ("none", "regex")]
+CASES = [*((kind, torch.float32) for kind in SOURCES), ("schema", torch.bfloat16), *SLOW]
+
+
+@pytest.mark.parametrize(("kind", "dtype"), CASES, ids=str)
+@pytest.mark.parametrize("guidance", GUIDANCES)
 def test_nothing_forbidden_and_no_nan(guidance, kind, dtype):
     model = guidances(dtype)[guidance]
     settings = [gw.Sampling(max_new_tokens=20)]  # greedy: filters keep its token
@@ -126,18 +116,59 @@ def test_nothing_forbidden_and_no_nan(guidance, kind, dtype):
         gw.Sampling(**heat, **some, seed=7, max_new_tokens=20)
         for heat, some in itertools.product(HEAT.values(), FILTERS.values())
     ]
-    results = model.generate(
-        ["Go"] * len(settings), [SOURCES[kind]] * len(settings), sampling=settings
-    )
-    for result in results:
+    sources = [SOURCES[kind]] * len(settings)
+    for result in model.generate(["Go"] * len(settings), sources, sampling=settings):
         assert valid(kind, result.text)
         assert not any(map(math.isnan, result.logprobs))
         assert not math.isnan(result.log_z)
         assert all(BYTES.tokens[token] for token in result.tokens)
 
 
+MODES: dict[str, dict[str, Any]] = {
+    "beams": {"num_beams": 4, "early_stopping": "never"},
+    "drawn beams": {"num_beams": 3, "temperature": 1.3, "top_p": 0.95, "seed": 1},
+    "diverse beams": {"num_beams": 4, "num_beam_groups": 2, "diversity_penalty": 1.0},
+    "stochastic beams": {"num_beams": 4, "stochastic_beams": True, "seed": 2},
+}
+
+
+def tame(guidance: str) -> gw.Model:
+    base, expert, anti = (gw.Model(FakeModel.random(BYTES, n, scale=2.0)) for n in range(3))
+    if guidance == "proxy":
+        return gw.proxy_tune(base, expert, anti)
+    return base + gw.classifier(Vowels(), alpha=2, top=10) if guidance == "classifier" else base
+
+
+@pytest.mark.parametrize("guidance", ["none", "proxy", "classifier"])
+@pytest.mark.parametrize("mode", MODES)
+def test_searches_find_texts_of_the_language_within_the_limits(mode: str, guidance: str):
+    settings = MODES[mode] | {"max_new_tokens": 20, "min_new_tokens": 3}
+    settings["num_return_sequences"] = settings["num_beams"]
+    model = tame(guidance)
+    results = model.generate(["Go", "And"], [SOURCES["regex"], SOURCES["schema"]], **settings)
+    assert len(results) >= 4
+    for result in results:
+        assert valid("schema" if result.text.lstrip()[:1] == "{" else "regex", result.text)
+        assert result.finish_reason in {"stop", "length"}
+        assert 3 <= len(result.tokens) <= 20
+        assert result.score is not None
+        assert (result.weight is None) == (mode != "stochastic beams")
+    assert len(model.generate("Go", max_new_tokens=5, **MODES[mode]).tokens) <= 5
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_equal_searches_give_equal_texts_in_any_batch(mode: str):
+    settings = gw.Sampling(**MODES[mode], max_new_tokens=8)
+    others = [gw.Sampling(**each, max_new_tokens=8) for each in MODES.values()]
+    model, source = tame("proxy"), SOURCES["regex"]
+    together = model.generate(["Go"] * 5, source, sampling=[*others[:2], settings, *others[2:]])
+    alone = model.generate("Go", source, sampling=settings)
+    assert together[2].tokens == alone.tokens
+    assert together[2].score == pytest.approx(alone.score)
+
+
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
-@pytest.mark.parametrize("guidance", ["none", "proxy", "contrast", "cfg", "classifier"])
+@pytest.mark.parametrize("guidance", GUIDANCES)
 @pytest.mark.parametrize("kind", SOURCES)
 def test_a_model_that_gives_no_numbers_is_told(guidance, kind, bad):
     model = guidances(torch.float32, bad)[guidance]

@@ -1,6 +1,7 @@
 """Settings that depend on what was drawn before, in whole generations."""
 
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -38,22 +39,27 @@ def one(
 SLOPE = always(4, 3, 2, 1, 0, -9)
 
 
-def test_repetition_counts_the_prompt_and_presence_does_not():
-    assert text(SLOPE, (A,), repetition_penalty=4.0, max_new_tokens=2) == "bc"
-    assert text(SLOPE, (A,), presence_penalty=1.5, max_new_tokens=3) == "aba"
-    assert text(SLOPE, (A,), flat_penalty=1.5, max_new_tokens=3) == "baa"
-
-
-def test_frequency_grows_with_each_time():
-    assert text(SLOPE, frequency_penalty=0.4, max_new_tokens=8) == "aaababab"
-
-
-def test_a_bias_is_of_tokens_sequences_texts_or_of_the_text_so_far():
-    assert text(SLOPE, logit_bias={B: 2}, max_new_tokens=2) == "bb"
-    assert text(SLOPE, sequence_bias={(A, C): 9.0}, max_new_tokens=4) == "acac"
-    assert text(SLOPE, logit_bias={"ad": 9}, max_new_tokens=4) == "adad"
-    upwards = lambda said: {len(said) % 4: 9}  # noqa: E731
-    assert text(SLOPE, logit_bias=upwards) == "abcdabcd"
+@pytest.mark.parametrize(
+    ("prompt", "pattern", "settings", "expected"),
+    [
+        ((A,), None, {"repetition_penalty": 4.0}, "bc"),  # it counts the prompt
+        ((A,), None, {"presence_penalty": 1.5}, "aba"),  # and this does not
+        ((A,), None, {"flat_penalty": 1.5}, "baa"),
+        ((D,), None, {"frequency_penalty": 0.4}, "aaababab"),  # it grows with each time
+        ((D,), None, {"logit_bias": {B: 2}}, "bb"),
+        ((D,), None, {"sequence_bias": {(A, C): 9.0}}, "acac"),
+        ((D,), None, {"logit_bias": {"ad": 9}}, "adad"),
+        ((D,), None, {"logit_bias": lambda said: {len(said) % 4: 9}}, "abcdabcd"),
+        ((D,), "(ab){4}", {"no_repeat_ngram_size": 1}, "abababab"),  # the constraint asks for it
+        ((D,), "(a|b){3}c", {"no_repeat_ngram_size": 1}, "abac"),
+    ],
+)
+def test_what_was_drawn_before_counts(
+    prompt: tuple[int, ...], pattern: str | None, settings: dict[str, Any], expected: str
+):
+    assert text(SLOPE, prompt, pattern=pattern, max_new_tokens=len(expected), **settings) == (
+        expected
+    )
 
 
 def test_no_sequence_comes_twice():
@@ -61,11 +67,6 @@ def test_no_sequence_comes_twice():
     whole = "d" + said
     pairs = [whole[n : n + 2] for n in range(len(whole) - 1)]
     assert len(pairs) == len(set(pairs))
-
-
-def test_a_repetition_that_the_constraint_asks_for_is_allowed():
-    assert text(SLOPE, pattern="(ab){4}", no_repeat_ngram_size=1) == "abababab"
-    assert text(SLOPE, pattern="(a|b){3}c", no_repeat_ngram_size=1) == "abac"
 
 
 def test_bad_words_never_come_whatever_the_tokens():
@@ -84,14 +85,11 @@ def test_where_only_a_bad_word_is_left_that_is_a_dead_end_that_names_it():
     # What is forbidden for good comes before what is only avoided.
     said = text(SLOPE, (C,), pattern="(a|b|c){2}", bad_words_ids=[[A], [B]], no_repeat_ngram_size=1)
     assert said == "cc"
+    with pytest.raises(LimitError, match="has the end id 5"):
+        text(SLOPE, bad_words_ids=[[END]])
     many = [[A], [B], [0, 1, 2], "x", "y", "z"]
     with pytest.raises(DeadEndError, match=r"the rest: \[0\], \[1\], \[0, 1, 2\], 'x', 'y', …$"):
         text(SLOPE, pattern="[ab]", bad_words_ids=many)
-
-
-def test_an_end_id_as_a_bad_word_is_refused_before_anything_is_generated():
-    with pytest.raises(LimitError, match="has the end id 5"):
-        text(SLOPE, bad_words_ids=[[END]])
 
 
 def test_dry_breaks_a_loop_and_counts_the_prompt():
@@ -134,14 +132,6 @@ def test_mirostat_holds_the_surprise_of_a_generation():
         done = generate(model, [Request((0,), None, settings)])[0]
         bits = [-logprob / math.log(2) for logprob in done.logprobs]
         assert sum(bits) / len(bits) == pytest.approx(3.0, abs=0.2)
-
-
-def test_a_forced_token_says_nothing_to_mirostat():
-    settings = {"mirostat_mode": 2, "mirostat_tau": 1.0, "mirostat_eta": 1.0, "seed": 1}
-    free = one(SLOPE, pattern="[abc]", **settings)
-    after = one(SLOPE, pattern="dddddd[abc]", **settings)
-    assert len(after.tokens) == 7
-    assert free.finish_reason == after.finish_reason == "stop"
 
 
 def test_each_row_has_its_own_settings_and_its_own_past():

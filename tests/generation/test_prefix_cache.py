@@ -2,8 +2,8 @@
 
 import copy
 import gc
-import threading
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -74,28 +74,37 @@ def test_the_second_turn_of_a_talk_reads_its_new_words_alone():
     assert again.tokens == second.tokens
 
 
-@pytest.mark.parametrize("kind", ["fake", "llama", "gpt2", "expression", "exit"])
+WORDS = "a b c d e f g h i j k l m n o p q r s t u v"
+
+
+def made(kind: str) -> gw.Model:
+    match kind:
+        case "fake":
+            return gw.Model(FakeModel.random(LETTERS))
+        case "expression":
+            other = gw.Model(FakeModel.random(LETTERS, 1))
+            return gw.Model(FakeModel.random(LETTERS)) + 0.5 * other.prompted(as_text(TALK[:20]))
+        case "adapter":
+            plain = FakeModel(LETTERS, noise(1), adapted={"a": FakeModel.random(LETTERS, 9)})
+            texts(gw.Model(plain), [as_text(TALK)])  # without it
+            return gw.Model(plain).adapted(Adapter("a", {}))
+        case "exit":
+            return gw.Model(model("llama")) - 0.3 * gw.Model(model("llama")).exit_at(1)
+        case _:
+            return gw.Model(model(kind))
+
+
+@pytest.mark.parametrize("kind", ["fake", "llama", "gpt2", "expression", "exit", "adapter"])
 def test_what_was_read_before_changes_nothing(kind: str):
-    if kind == "fake":
-        own = gw.Model(FakeModel.random(LETTERS))
-    elif kind == "expression":
-        other = gw.Model(FakeModel.random(LETTERS, 1))
-        own = gw.Model(FakeModel.random(LETTERS)) + 0.5 * other.prompted(as_text(TALK[:20]))
-    elif kind == "exit":
-        whole = gw.Model(model("llama"))
-        own = whole - 0.3 * whole.exit_at(1)
-    else:
-        own = gw.Model(model(kind))
-    talk = (
-        "a b c d e f g h i j k l m n o p q r s t u v"
-        if kind in ("llama", "gpt2", "exit")
-        else as_text(TALK)
-    )
+    own = made(kind)
+    talk = WORDS if kind in ("llama", "gpt2", "exit") else as_text(TALK)
     prompts = [talk, talk[:25] + talk[:3], talk[:5], talk + talk[:3]]
+    first = texts(own, [talk])
     expected = [texts(own, [prompt])[0] for prompt in prompts if not gw.clear_cache()]
     gw.clear_cache()
     hits = gw.cache_info().prefixes.hits
     assert texts(own, prompts) == expected  # read in one batch
+    assert expected[:1] == first
     assert texts(own, prompts[::-1]) == expected[::-1]  # all of them known
     assert gw.cache_info().prefixes.hits > hits
     gw.clear_cache()
@@ -127,23 +136,12 @@ def test_what_prompts_of_a_batch_share_is_read_once(kind: str):
     assert len(counting.read) == 1
 
 
-def test_a_row_has_the_adapter_that_it_was_read_with():
-    adapted = FakeModel.random(LETTERS, 9)
-    plain = FakeModel(LETTERS, noise(1), adapted={"a": adapted})
-    own = gw.Model(plain)
-    other = own.adapted(Adapter("a", {}))
-    expected = texts(other, [as_text(TALK)])
-    gw.clear_cache()
-    texts(own, [as_text(TALK)])
-    assert texts(other, [as_text(TALK)]) == expected
-
-
 def cache_of(length: int, fake: FakeModel) -> tuple[list[int], Any]:
     tokens = [length % 30, *range(30)] * 8
     return tokens[:length], fake.prefill([tokens[:length]])[0]
 
 
-def test_the_least_recently_used_texts_go_first():
+def test_the_least_recently_used_texts_go_first_and_longer_ones_replace_their_beginnings():
     fake = FakeModel.random(LETTERS)
     prefixes = PrefixCache(most_bytes=8 * 100)
     kept = [cache_of(length, fake) for length in (40, 45, 50)]
@@ -156,12 +154,7 @@ def test_the_least_recently_used_texts_go_first():
     assert found == [True, False, True]
     prefixes.keep(fake, None, *cache_of(101, fake))  # more than all memory
     assert prefixes.info().texts == 2
-
-
-def test_a_longer_text_replaces_its_beginning():
-    fake = FakeModel.random(LETTERS)
-    prefixes = PrefixCache(most_bytes=1 << 20)
-    tokens = list(range(30)) * 2
+    prefixes, tokens = PrefixCache(most_bytes=1 << 20), list(range(30)) * 2
     for length in (20, 40, 60, 50):
         prefixes.keep(fake, None, tokens[:length], fake.prefill([tokens[:length]])[0])
     assert prefixes.info().texts == 2  # the last is no longer one than the third
@@ -183,17 +176,8 @@ def test_threads_share_it():
     prompts = ["abcdefghijabcdefghij" * 2 + "xyz"[: n % 4] for n in range(6)]
     expected = [texts(own, [prompt])[0] for prompt in prompts]
     gw.clear_cache()
-    found = dict[int, Any]()
-
-    def run(n: int) -> None:
-        found[n] = texts(own, [prompts[n]])[0]
-
-    threads = [threading.Thread(target=run, args=(n,)) for n in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert [found[n] for n in range(6)] == expected
+    with ThreadPoolExecutor(6) as pool:
+        assert [*pool.map(lambda prompt: texts(own, [prompt])[0], prompts)] == expected
 
 
 def test_a_session_keeps_what_it_has_read():
@@ -204,23 +188,17 @@ def test_a_session_keeps_what_it_has_read():
         gw.Model(FakeModel.random(LETTERS)).generate(as_text(TALK), max_new_tokens=1)
         session.generate(as_text([*TALK, 7, 8]), max_new_tokens=1)
         assert counting.read == [40, 2]
-        assert gw.cache_info().prefixes.texts > 1
-        own.generate(as_text(TALK), max_new_tokens=1)
-        assert counting.read == [40, 2, 40]
-    session.generate(as_text([*TALK, 7, 8]), max_new_tokens=1)  # it still works
-    assert counting.read == [40, 2, 40, 42]
-
-
-def test_an_engine_of_a_session_reads_on_where_the_session_was():
-    counting = Counting(FakeModel.random(LETTERS))
-    with gw.Model(counting).session() as session:
-        session.generate(as_text(TALK), max_new_tokens=1)
         before = gw.cache_info().prefixes
-        with gw.Engine(session) as engine:
-            engine.submit(as_text([*TALK, 7, 8]), max_new_tokens=1).result()
-        session.generate(as_text([*TALK, 7, 8, 9]), max_new_tokens=1)
-        assert counting.read == [40, 2, 1]
+        assert before.texts > 1
+        with gw.Engine(session) as engine:  # it reads on where the session was
+            engine.submit(as_text([*TALK, 7, 8, 9]), max_new_tokens=1).result()
+        session.generate(as_text([*TALK, 7, 8, 9, 1]), max_new_tokens=1)
+        assert counting.read == [40, 2, 1, 1]
         assert gw.cache_info().prefixes.texts == before.texts  # the longest text only
+        own.generate(as_text(TALK), max_new_tokens=1)
+        assert counting.read == [40, 2, 1, 1, 40]
+    session.generate(as_text([*TALK, 7, 8]), max_new_tokens=1)  # it still works
+    assert counting.read == [40, 2, 1, 1, 40, 42]
 
 
 def test_what_was_read_with_other_weights_is_read_again():
@@ -228,11 +206,10 @@ def test_what_was_read_with_other_weights_is_read_again():
     assert isinstance(shared, TransformersModel)
     trained = TransformersModel(copy.deepcopy(shared.module), shared.tokenizer)
     own = gw.Model(trained)
-    talk = "a b c d e f g h i j k l m n o p q r s t u v"
-    first = texts(own, [talk])
+    first = texts(own, [WORDS])
     with torch.no_grad():
         for parameter in trained.module.parameters():
             parameter.mul_(1.5)
-    found = texts(own, [talk])
+    found = texts(own, [WORDS])
     gw.clear_cache()
-    assert found == texts(own, [talk]) != first
+    assert found == texts(own, [WORDS]) != first

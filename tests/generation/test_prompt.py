@@ -14,7 +14,7 @@ from transformers.tokenization_utils_tokenizers import PreTrainedTokenizerFast
 
 import guideway as gw
 from guideway.generation.ensemble.prompt import Prompt, PromptReader, _added_tokens
-from guideway.generation.ensemble.views import read
+from guideway.generation.ensemble.views import LastToken, Rewritten, System, read
 from real_tokenizers import tokenizer_folder
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz[]/INST.!\n"
@@ -40,11 +40,9 @@ USER = [{"role": "user", "content": "Hi"}]
 @cache
 def prepending() -> Any:
     """A tokenizer like Llama 2's: "a b" is "▁a▁b", and the first space is not in the text."""
-    pieces = ["<unk>", "<s>", "</s>", *("▁" + c for c in LETTERS), *LETTERS, "▁", "▁yes", "yes"]
-    vocabulary = {piece: number for number, piece in enumerate(pieces)}
+    pieces = ["<unk>", "<s>", "</s>", *("▁" + c for c in LETTERS), *LETTERS, "▁"]
+    vocabulary = {piece: number for number, piece in enumerate(dict.fromkeys(pieces))}
     merges = [("▁", c) for c in LETTERS]
-    del vocabulary["▁yes"], vocabulary["yes"]
-    vocabulary = {piece: number for number, piece in enumerate(vocabulary)}
     backend: Any = Tokenizer(models.BPE(vocab=vocabulary, merges=merges, unk_token="<unk>"))
     backend.normalizer = normalizers.Sequence(
         [normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")]
@@ -89,12 +87,13 @@ def test_a_text_is_read_as_its_own_tokenizer_reads_it(name: str):
 
 
 @pytest.mark.parametrize("name", ["gpt2", "llama3", "qwen2.5", "gemma3", "smollm2"])
-@pytest.mark.parametrize("choice", ["positive", " negative", "3.14", "two words"])
+@pytest.mark.parametrize("choice", ["positive", " negative", "3.14", "two words", "<|im_end|>"])
 def test_a_continuation_is_spelled_exactly_and_as_the_tokenizer_would(name: str, choice: str):
-    read = reader(real(name)).read("Sentiment:")
-    tokens = reader(real(name)).continuation(read, choice)
+    mine = reader(real(name))
+    tokens = mine.continuation(mine.read("Sentiment:"), choice)
     assert spelled(real(name), tokens) == choice.encode()
-    assert list(tokens) == real(name).encode(choice, add_special_tokens=False)
+    if choice != "<|im_end|>":  # which tokenizers may read as a special token
+        assert list(tokens) == real(name).encode(choice, add_special_tokens=False)
 
 
 @pytest.mark.parametrize("name", ["gpt2", "smollm2", "llama3"])
@@ -121,12 +120,9 @@ def test_a_template_that_writes_a_space_before_the_reply_makes_it_the_joint():
     assert spelled(prepending(), mine.continuation(read, "yes")) == b" yes"
 
 
-def test_what_a_template_writes_into_a_reply_is_no_joint():
-    assert reader(real("gpt2"), THINKING).read(USER).joint == b""
-
-
-def test_a_template_that_refuses_a_reply_has_no_joint():
-    assert reader(real("gpt2"), STRICT).read(USER).joint == b""
+def test_what_a_template_writes_into_a_reply_is_no_joint_and_one_that_refuses_it_has_none():
+    for template in (THINKING, STRICT):
+        assert reader(real("gpt2"), template).read(USER).joint == b""
 
 
 def test_messages_that_the_template_refuses_are_the_callers_fault():
@@ -181,17 +177,8 @@ def test_without_a_tokenizer_the_fewest_tokens_spell_a_text():
     assert mine.read("").tokens == (4,)
     with pytest.raises(gw.ModelError, match="no tokens for b'axb'"):
         mine.read("axb")
-
-
-def test_without_any_end_id_there_is_no_empty_prompt():
     with pytest.raises(gw.ModelError, match="no token to begin a text with"):
         PromptReader(gw.Vocabulary([b"a"])).read("")
-
-
-def test_a_text_that_the_tokenizer_reads_as_a_special_token_is_spelled():
-    mine = reader(real("smollm2"))
-    tokens = mine.continuation(mine.read("x"), "<|im_end|>")
-    assert spelled(real("smollm2"), tokens) == b"<|im_end|>"
 
 
 @pytest.mark.parametrize("tokenizer", [None, real("gpt2")])
@@ -204,6 +191,54 @@ def test_a_lone_surrogate_is_refused_in_prompts_and_continuations(tokenizer: Any
         read.continuation(read.read("a"), "\ud800")
     with pytest.raises(gw.SourceError, match="the content at /1/content contains a lone surrogate"):
         read.read([*USER, {"role": "user", "content": "\ud800"}])
+
+
+VIEWS = gw.Vocabulary([bytes([b]) for b in range(256)] + [b"<eos>"], {256})
+
+
+class Bytewise:
+    """A tokenizer of bytes with a chat template."""
+
+    chat_template = "there is one"
+    bos_token_id = None
+
+    def encode(self, text: str, *, add_special_tokens: bool) -> list[int]:
+        return list(text.encode())
+
+    def apply_chat_template(self, messages: Any, *, tokenize: Any, **more: Any) -> str:
+        lines = [f"{each['role']}: {each['content']}\n" for each in messages]
+        return "".join(lines) + ("assistant: " if more["add_generation_prompt"] else "")
+
+
+ASKED = [{"role": "user", "content": "Hi"}]
+KIND = System("Be kind.")
+
+
+@pytest.mark.parametrize(
+    ("prompt", "views", "seen"),
+    [
+        ("there", [System("hi ")], b"hi there"),
+        ("c", [System("b"), System("a")], b"abc"),  # the one that was added last comes first
+        ("there", [Rewritten(str.upper)], b"THERE"),
+        ("ab", [LastToken(), Rewritten(lambda text: text + "!")], b"!"),
+        (ASKED, [KIND], b"system: Be kind.\nuser: Hi\nassistant: "),
+        (
+            [{"role": "system", "content": "Be short."}, *ASKED],
+            [KIND],
+            b"system: Be kind.\n\nBe short.\nuser: Hi\nassistant: ",
+        ),
+        (ASKED, [Rewritten(lambda chat: [*chat, *chat])], b"user: Hi\nuser: Hi\nassistant: "),
+    ],
+)
+def test_a_leaf_sees_the_prompt_through_its_views(prompt: Any, views: list[Any], seen: bytes):
+    tokenizer = None if isinstance(prompt, str) else Bytewise()
+    assert bytes(read(prompt, views, PromptReader(VIEWS, tokenizer)).tokens) == seen
+
+
+@pytest.mark.parametrize("made", [None, 3, [], [1], b"x"])
+def test_a_view_that_makes_no_prompt_is_refused(made: Any):
+    with pytest.raises(gw.SourceError, match="a prompt was made into"):
+        read("a", [Rewritten(lambda prompt: made)], PromptReader(VIEWS))
 
 
 TOOLED = (

@@ -42,18 +42,15 @@ def test_all_texts_of_a_length_and_all_ends_sum_to_one():
     assert float(torch.tensor(logs).exp().sum()) + at_once == pytest.approx(1, abs=1e-5)
 
 
-def test_an_end_without_end_ids_is_refused():
+def test_an_end_without_end_ids_and_logits_that_are_no_numbers_are_refused():
     model = FakeModel.random(gw.Vocabulary([b"a"]))
     with pytest.raises(gw.ModelError, match="no end ids"):
         score(model, ((0,),), [(0,)], [True])
     assert score(model, ((0,),), [(0,)], [False]) == [0.0]
-
-
-def test_logits_that_are_no_numbers_are_told():
     for value in (math.nan, math.inf):
-        model = FakeModel(LETTERS, lambda prefix, value=value: [value] * 5)
+        broken = FakeModel(LETTERS, lambda prefix, value=value: [value] * 5)
         with pytest.raises(gw.ModelError, match="NaN or infinite"):
-            score(model, ((0,),), [(0,), (1, 2)], [False, False])
+            score(broken, ((0,),), [(0,), (1, 2)], [False, False])
 
 
 def test_what_is_longer_than_the_context_is_refused():

@@ -39,6 +39,12 @@ class Gate:
             raise self.failing
         return run(*arguments)
 
+    def close(self) -> None:
+        """From now on the first forward waits."""
+        self.rows.clear()
+        self.opened.clear()
+        self.reached.clear()
+
 
 CALLS: list[tuple[Any, Any, dict[str, Any]]] = [
     ("a", gw.Regex("[a-z]{20}"), {"seed": 1, "temperature": 1.0}),
@@ -62,6 +68,24 @@ async def start(gate: Gate, *calls: Any) -> list["asyncio.Task[Any]"]:
     raise AssertionError("the calls do not run")
 
 
+def alone(gate: Gate) -> list[Any]:
+    """The results of all calls, one after the other."""
+    gate.opened.set()
+    return [
+        gate.model.generate(prompt, source, speculate="off", **more)
+        for prompt, source, more in CALLS
+    ]
+
+
+async def together(gate: Gate, *calls: Any, cancelled: int | None = None) -> list[Any]:
+    """What calls give or raise that run at once."""
+    tasks = await start(gate, *calls)
+    if cancelled is not None:
+        tasks[cancelled].cancel()
+    gate.opened.set()
+    return await asyncio.gather(*tasks, return_exceptions=True)
+
+
 def texts(results: Any) -> list[Any]:
     each = results if isinstance(results, list) else [results]
     return [(one.text, one.tokens, one.finish_reason) for one in each]
@@ -70,24 +94,12 @@ def texts(results: Any) -> list[Any]:
 def test_calls_that_run_at_once_share_forwards(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("guideway.generation.scheduling.PATIENCE", 60)
     gate = Gate()
-    gate.opened.set()
-    wanted = [
-        gate.model.generate(prompt, source, speculate="off", **more)
-        for prompt, source, more in CALLS
-    ]
-    alone = len(gate.rows)
-    gate.rows.clear()
-    gate.opened.clear()
-    gate.reached.clear()
-
-    async def run() -> list[Any]:
-        tasks = await start(gate, *CALLS)
-        gate.opened.set()
-        return await asyncio.gather(*tasks)
-
-    found = asyncio.run(run())
+    wanted = alone(gate)
+    before = len(gate.rows)
+    gate.close()
+    found = asyncio.run(together(gate, *CALLS))
     assert [*map(texts, found)] == [*map(texts, wanted)]
-    assert len(gate.rows) <= 22 + 3 < alone  # the longest, the others' prompts, and their joining
+    assert len(gate.rows) <= 22 + 3 < before  # the longest, the others' prompts, and their joining
     assert max(gate.rows) == 6
     whole = shared(gate.model._ensemble)
     assert not any((whole._calls, whole._batches._running))
@@ -97,19 +109,9 @@ def test_calls_that_run_at_once_share_forwards(monkeypatch: pytest.MonkeyPatch):
 def test_a_cancelled_call_leaves_the_others(place: int, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("guideway.generation.scheduling.PATIENCE", 60)
     gate = Gate()
-    gate.opened.set()
-    wanted = [gate.model.generate(prompt, source, **more) for prompt, source, more in CALLS]
-    gate.rows.clear()
-    gate.opened.clear()
-    gate.reached.clear()
-
-    async def run() -> list[Any]:
-        tasks = await start(gate, *CALLS[:3])
-        tasks[place].cancel()
-        gate.opened.set()
-        return await asyncio.gather(*tasks, return_exceptions=True)
-
-    found = asyncio.run(run())
+    wanted = alone(gate)
+    gate.close()
+    found = asyncio.run(together(gate, *CALLS[:3], cancelled=place))
     for number, result in enumerate(found):
         if number == place:
             assert isinstance(result, asyncio.CancelledError)
@@ -134,28 +136,22 @@ def test_an_error_of_a_step_is_raised_by_every_call(error: Exception):
     assert gate.model.generate("a", gw.Regex("ab")).text == "ab"
 
 
-def test_no_thread_is_left():
+def test_drafts_are_read_for_all_and_no_thread_is_left():
     before = threading.active_count()
     gate = Gate()
     gate.opened.set()
-    asyncio.run(gate.model.agenerate("a", gw.Regex("ab")))
+    source = gw.Regex("abcdefgh[xy]{3}")
+
+    async def run() -> list[Any]:
+        return await asyncio.gather(*(gate.model.agenerate(f"{n}", source) for n in range(3)))
+
+    results = asyncio.run(run())
+    assert {each.text[:8] for each in results} == {"abcdefgh"}
+    assert sum(each.stats.accepted for each in results) > 0
+    wanted = [gate.model.generate(f"{n}", source).text for n in range(3)]
+    assert [each.text for each in results] == wanted
     for _ in range(500):
         if threading.active_count() == before:
             break
         time.sleep(0.01)
     assert threading.active_count() == before
-
-
-def test_drafts_are_read_for_all():
-    gate = Gate()
-    gate.opened.set()
-
-    async def run() -> list[Any]:
-        calls = (gate.model.agenerate(f"{n}", gw.Regex("abcdefgh[xy]{3}")) for n in range(3))
-        return await asyncio.gather(*calls)
-
-    results = asyncio.run(run())
-    assert {each.text[:8] for each in results} == {"abcdefgh"}
-    assert sum(each.stats.accepted for each in results) > 0
-    wanted = [gate.model.generate(f"{n}", gw.Regex("abcdefgh[xy]{3}")).text for n in range(3)]
-    assert [each.text for each in results] == wanted

@@ -114,13 +114,6 @@ def test_a_draft_changes_nothing(source: str, how: str, draft: str):
     both(own, SOURCES[source], given, **SETTINGS[how])
 
 
-def test_a_draft_that_is_the_model_is_nearly_always_right():
-    found = both(fake(), Person, fake(), temperature=1.0, seed=2)
-    drafted = sum(each.stats.drafted for each in found)
-    assert drafted > 10
-    assert sum(each.stats.accepted for each in found) == drafted
-
-
 @pytest.mark.parametrize("kind", ["gedi", "classifier", "watermark"])
 def test_what_depends_on_the_text_so_far_sees_the_drafted_tokens(kind: str):
     own = fake()
@@ -134,65 +127,71 @@ def test_what_depends_on_the_text_so_far_sees_the_drafted_tokens(kind: str):
         both(own, Person, draft, temperature=1.0, seed=1)
 
 
-def test_a_draft_with_other_tokens_is_read_as_text():
-    letters = gw.Vocabulary([*(bytes([b]) for b in range(256)), b"<end>"], {256})
-    stutter = FakeModel(
-        letters, lambda prefix: [float(b == b"na"[prefix[-1] == 110]) for b in range(257)]
+LETTERS = gw.Vocabulary([*(bytes([b]) for b in range(256)), b"<end>"], {256})
+
+
+def test_drafts_that_are_right_save_forwards():
+    found = both(fake(), Person, fake(), temperature=1.0, seed=2)  # the model itself
+    drafted = sum(each.stats.drafted for each in found)
+    assert drafted > 10
+    assert sum(each.stats.accepted for each in found) == drafted
+    stutter = FakeModel(  # with other tokens
+        LETTERS, lambda prefix: [float(b == b"na"[prefix[-1] == 110]) for b in range(257)]
     )
     found = both(fake(), gw.Regex(r"(na){20,}"), gw.Model(stutter))
     drafted = sum(each.stats.drafted for each in found)
     assert 0 < sum(each.stats.accepted for each in found) <= drafted
-
-
-def test_samples_of_one_prompt_differ_in_length_and_stay_what_they_are():
-    own = fake(scale=0.7)
-    for draft in ("lookup", fake(1)):
-        both(own, None, draft, temperature=1.0, seed=5, num_return_sequences=5)
-
-
-def test_forced_strings_save_forwards():
-    letters = gw.Vocabulary([*(bytes([b]) for b in range(256)), b"<end>"], {256})
-    found = both(fake(vocabulary=letters), gw.Regex("(?:a long string){2}|b"), "forced")
+    found = both(fake(vocabulary=LETTERS), gw.Regex("(?:a long string){2}|b"), "forced")
     assert all(3 * each.stats.forwards < len(each.tokens) or each.text == "b" for each in found)
-
-
-def test_what_was_written_before_is_a_draft():
-    own = fake(scale=8.0)
-    first = own.generate("x", max_new_tokens=60, speculate="lookup")
-    again = own.generate("x", max_new_tokens=60, speculate="lookup")
+    own = fake(scale=8.0)  # what was written before is a draft
+    first, again = (own.generate("x", max_new_tokens=60, speculate="lookup") for _ in range(2))
     assert again.tokens == first.tokens
     assert again.stats.forwards < first.stats.forwards
+    for draft in ("lookup", fake(1)):  # samples of one prompt, of different lengths
+        several = {"temperature": 1.0, "seed": 5, "num_return_sequences": 5}
+        both(fake(scale=0.7), None, draft, **several)
+
+
+@pytest.mark.parametrize(
+    ("given", "more", "error", "message"),
+    [
+        *((each, {}, gw.SourceError, "speculate is") for each in ("fast", 3, None, ["lookup"])),
+        (fake() + fake(1), {}, gw.UnsupportedError, "a draft must be one model"),
+        ("lookup", {"num_beams": 2}, gw.UnsupportedError, "speculate does not work with a search"),
+    ],
+)
+def test_what_is_no_draft_is_refused(given: Any, more: dict[str, Any], error: Any, message: str):
+    with pytest.raises(error, match=message):
+        fake().generate("x", max_new_tokens=2, speculate=given, **more)
+    assert fake().generate("x", max_new_tokens=2, **more).text is not None
+
+
+def test_a_model_that_cannot_forget_goes_without():
+    own = gw.Model(model("mistral"))
+    assert own.generate("ab", max_new_tokens=3).stats.drafted == 0
+    with pytest.raises(gw.UnsupportedError, match="whose cache can forget tokens"):
+        own.generate("ab", max_new_tokens=3, speculate="lookup")
 
 
 @pytest.mark.parametrize("draft", ["lookup", "model", "ngram"])
 def test_samples_have_the_law_of_the_model(draft: str):
     vocabulary = gw.Vocabulary([b"a", b"b", b"c", b"<end>"], {3})
-    table = torch.tensor(
-        [[1.0, 0.2, 0.4, 0.1], [0.1, 1.5, 0.3, 0.4], [0.9, 0.5, 0.2, 0.7], [0] * 4]
-    )
-    own = gw.Model(FakeModel.table(vocabulary, table))
+    rows = [[1.0, 0.2, 0.4, 0.1], [0.1, 1.5, 0.3, 0.4], [0.9, 0.5, 0.2, 0.7], [0] * 4]
+    table = torch.tensor(rows)
     given: Any = {
         "lookup": "lookup",
         "model": gw.Model(FakeModel.table(vocabulary, table.flip(1))),
         "ngram": gw.ngram(["abcabcabb", "aab"], vocabulary),
     }[draft]
-    source = gw.Regex("[ab]{3}")
     drawn = 4_000
-    found = own.generate(
-        "a",
-        source,
-        temperature=1.0,
-        seed=1,
-        num_return_sequences=drawn,
-        max_new_tokens=4,
-        speculate=given,
-    )
+    settings = {"temperature": 1.0, "seed": 1, "num_return_sequences": drawn, "max_new_tokens": 4}
+    own = gw.Model(FakeModel.table(vocabulary, table))
+    found = own.generate("a", gw.Regex("[ab]{3}"), speculate=given, **settings)
     table = table[:2, :2].softmax(1)
     chi2 = 0.0
     for text in itertools.product((0, 1), repeat=3):
         path = zip((0, *text), text, strict=False)
-        law = float(torch.stack([table[before, after] for before, after in path]).prod())
-        wanted = drawn * law
+        wanted = drawn * float(torch.stack([table[before, after] for before, after in path]).prod())
         count = sum(each.text == "".join("ab"[n] for n in text) for each in found)
         chi2 += (count - wanted) ** 2 / wanted
     assert chi2 < 24.3  # 7 degrees of freedom: a chance of 0.001
@@ -282,20 +281,13 @@ def test_the_length_is_none_where_drafts_cost_more_than_they_save(rows: int, slo
 
 @pytest.mark.parametrize("kind", ["llama", "gpt2"])
 def test_transformers_models_give_the_same_in_float32(kind: str):
-    own = gw.Model(model(kind))
-    for draft in ("lookup", gw.Model(model(kind)).exit_at(1)):
-        plain, found = (
-            own.generate(
-                ["ab", "abcabcabc", "c"],
-                gw.Regex("[a-d]{3,30}"),
-                max_new_tokens=30,
-                num_return_sequences=2,
-                temperature=1.0,
-                seed=1,
-                speculate=speculate,
-            )
-            for speculate in ("off", draft)
-        )
+    own, source = gw.Model(model(kind)), gw.Regex("[a-d]{3,30}")
+    settings = {"max_new_tokens": 30, "num_return_sequences": 2, "temperature": 1.0, "seed": 1}
+    plain, *drafted = (
+        own.generate(["ab", "abcabcabc", "c"], source, speculate=draft, **settings)
+        for draft in ("off", "lookup", gw.Model(model(kind)).exit_at(1))
+    )
+    for found in drafted:
         assert [each.tokens for each in found] == [each.tokens for each in plain]
 
 
@@ -308,28 +300,6 @@ def test_the_first_blocks_are_the_early_exit():
     torch.testing.assert_close(logits, heads[1])
     assert first.module.get_decoder().layers[0] is whole.module.get_decoder().layers[0]
     assert len(whole.module.get_decoder().layers) == whole.layers
-
-
-def test_a_model_that_cannot_forget_goes_without():
-    own = gw.Model(model("mistral"))
-    assert own.generate("ab", max_new_tokens=3).stats.drafted == 0
-    with pytest.raises(gw.UnsupportedError, match="whose cache can forget tokens"):
-        own.generate("ab", max_new_tokens=3, speculate="lookup")
-
-
-@pytest.mark.parametrize("given", ["fast", 3, None, ["lookup"]])
-def test_what_is_no_draft_is_refused(given: Any):
-    with pytest.raises(gw.SourceError, match="speculate is"):
-        fake().generate("x", max_new_tokens=2, speculate=given)
-
-
-def test_drafts_that_cannot_be_are_refused_by_name():
-    own = fake()
-    with pytest.raises(gw.UnsupportedError, match="a draft must be one model"):
-        own.generate("x", max_new_tokens=2, speculate=own + fake(1))
-    with pytest.raises(gw.UnsupportedError, match="speculate does not work with a search"):
-        own.generate("x", max_new_tokens=2, speculate="lookup", num_beams=2)
-    assert own.generate("x", max_new_tokens=2, num_beams=2).text is not None
 
 
 def test_a_stream_has_a_part_for_each_token():

@@ -2,6 +2,7 @@
 
 import json
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -26,11 +27,8 @@ def test_each_stage_is_told_with_its_tokens_its_entropy_and_how_far_it_moved():
     [step] = result.trace
     assert [stage.name for stage in step.stages] == ["fruit", "constraint", "top_p"]
     model, constraint, nucleus = step.stages
-    assert [(each.text, round(each.probability, 3)) for each in model.top] == [
-        ("a", 0.3),
-        ("b", 0.2),
-        ("c", 0.15),
-    ]
+    assert [each.text for each in model.top] == ["a", "b", "c"]
+    assert [each.probability for each in model.top] == pytest.approx([0.3, 0.2, 0.15])
     assert model.entropy == pytest.approx(1.80821, abs=1e-4)
     assert model.moved is None
     assert constraint.moved == pytest.approx(-math.log(0.25))
@@ -86,22 +84,13 @@ def test_the_constraint_is_a_stage_of_its_own_that_moved_by_what_it_removed(mode
         assert stage.entropy == pytest.approx(entropy, abs=1e-5)
 
 
-def test_of_tied_tokens_the_first_are_shown():
+def test_terms_and_classifiers_are_stages_and_of_tied_tokens_the_first_are_shown():
+    guided = fruit() + 0.5 * flat() + gw.classifier({"d": 1}, alpha=2)
+    step = guided.generate("a", gw.Regex("[ab]"), trace=3, max_new_tokens=1).trace[0]
+    assert [stage.name for stage in step.stages][:3] == ["+ 1*fruit", "+ 0.5*flat", "constraint"]
+    assert step.stages[3].name.startswith("classifier(")
     step = flat().generate("a", gw.Regex("[b-g]"), trace=3, max_new_tokens=1).trace[0]
-    assert [[each.text for each in stage.top] for stage in step.stages] == [
-        list("abc"),
-        list("bcd"),
-    ]
-
-
-def test_what_leaves_nothing_is_told_without_nan():
-    recorder = Recorder(WORDS, 3)
-    recorder.watch("model", torch.zeros(1, 9))
-    recorder.watch("nothing", torch.full((1, 9), -math.inf))
-    recorder.watch("something", torch.zeros(1, 9))
-    _, nothing, something = recorder.step(0, 0, 0.0, 0.0).stages
-    assert (nothing.top, nothing.entropy, nothing.moved) == ((), 0, math.inf)
-    assert something.moved == math.inf
+    assert [[each.text for each in s.top] for s in step.stages] == [[*"abc"], [*"bcd"]]
 
 
 def test_stages_are_told_once_where_a_temperature_overflows():
@@ -111,27 +100,6 @@ def test_stages_are_told_once_where_a_temperature_overflows():
     names = ["huge", "constraint", "repetition_penalty", "temperature", "top_k"]
     assert [stage.name for stage in step.stages] == names
     assert [(stage.entropy, stage.top[0].text) for stage in step.stages] == [(0, "a")] * 5
-
-
-def test_the_terms_of_an_expression_and_its_classifiers_are_stages():
-    class Short:
-        def log_probs(self, texts):
-            return torch.tensor([-float(len(text)) for text in texts])
-
-    base = fruit()
-    other = gw.Model(FakeModel(WORDS, lambda prefix: [0.0] * 9), name="flat")
-    guided = base + 0.5 * other + gw.classifier(Short(), alpha=1)
-    step = guided.generate("a", gw.Regex("[ab]"), trace=True, max_new_tokens=1).trace[0]
-    assert [stage.name for stage in step.stages][:3] == ["+ 1*fruit", "+ 0.5*flat", "constraint"]
-    assert step.stages[3].name.startswith("classifier(")
-    assert len(step.stages[0].top) == 5
-
-
-def test_no_trace_is_kept_where_none_is_asked_for():
-    settings = gw.Sampling(max_new_tokens=2)
-    assert fruit().generate("a", sampling=settings).trace is None
-    traced = fruit().generate("a", sampling=settings, trace=1).trace
-    assert [step.text for step in traced] == ["a", "a"]
 
 
 def test_a_token_that_a_limit_refused_is_not_in_the_trace():
@@ -144,31 +112,20 @@ def test_a_token_that_a_limit_refused_is_not_in_the_trace():
     assert first.stages[1].moved == pytest.approx(-math.log1p(-first.mass_removed), abs=1e-5)
 
 
-def test_ends_and_pieces_of_characters_have_names():
-    recorder = Recorder(WORDS, 9)
-    recorder.watch("model", torch.zeros(1, 9))
-    texts = [each.text for each in recorder.step(0, 8, 0.0, 0.0).stages[0].top]
-    assert sorted(texts) == sorted(["a", "b", "c", "d", "e", "f", "g", "\\xc3", "<eos>"])
-
-
-@pytest.mark.parametrize("bad", [-1, "yes", 1.5, None])
-def test_a_trace_is_asked_for_by_a_count(bad):
-    with pytest.raises(gw.SourceError, match="trace is"):
-        fruit().generate("a", trace=bad)
-
-
-def test_a_stream_is_traced_like_a_call():
-    *_, last = fruit().stream("a", max_new_tokens=2, trace=1)
-    assert last.result is not None
-    assert last.result.trace == fruit().generate("a", max_new_tokens=2, trace=1).trace
-    with pytest.raises(gw.SourceError, match="trace is"):
-        fruit().stream("a", trace=-1)
-
-
-def test_a_share_of_nothing_is_no_negative_zero():
-    result = fruit().generate("a", max_new_tokens=1, trace=1)
-    assert "removed 0.0%" in str(result.trace[0])
+def test_a_trace_is_kept_where_it_is_asked_for_by_a_count():
+    settings = gw.Sampling(max_new_tokens=2)
+    assert fruit().generate("a", sampling=settings).trace is None
+    result = fruit().generate("a", sampling=settings, trace=1)
+    assert [step.text for step in result.trace] == ["a", "a"]
+    assert "removed 0.0%" in str(result.trace[0])  # no negative zero
     assert str(result.stats.mass_removed) == "0.0"
+    *_, last = fruit().stream("a", max_new_tokens=2, trace=1)
+    assert last.result.trace == result.trace
+    for bad in (-1, "yes", 1.5, None):
+        for call in (fruit().generate, fruit().stream):
+            with pytest.raises(gw.SourceError, match="trace is"):
+                call("a", trace=bad)
+    assert len(fruit().generate("a", trace=True, max_new_tokens=1).trace[0].stages[0].top) == 5
 
 
 def test_a_step_tells_the_state_of_the_constraint_and_whether_it_left_a_choice():
@@ -201,11 +158,8 @@ def test_drafted_tokens_are_those_that_took_no_forward():
 @pytest.mark.parametrize("source", [None, gw.Regex("[a-g]*")])
 def test_colours_are_those_that_detection_counts(source):
     mark = gw.Watermark(key=7, gamma=0.5, delta=1.0)
-    result = (
-        flat()
-        .watermarked(mark)
-        .generate("a", source, seed=1, trace=1, max_new_tokens=60, temperature=1.0)
-    )
+    settings = {"seed": 1, "trace": 1, "max_new_tokens": 60, "temperature": 1.0}
+    result = flat().watermarked(mark).generate("a", source, **settings)
     found = mark.detect(result.tokens, flat(), source)
     colours = [step.green for step in result.trace if step.token not in WORDS.eos_ids]
     seen = set[tuple[int, int]]()
@@ -219,14 +173,26 @@ def test_colours_are_those_that_detection_counts(source):
     assert flat().generate("a", trace=1, max_new_tokens=1).trace[0].green is None
 
 
-def test_a_record_is_json_with_the_names_of_the_attributes():
-    recorder = Recorder(WORDS, 3)
-    recorder.watch("model", torch.zeros(1, 9))
-    recorder.watch("nothing", torch.full((1, 9), -math.inf))
-    record = recorder.step(0, 7, -1.0, -math.inf).record
+def recorded(most: int, token: int, *rows: torch.Tensor, log_allowed: float = 0.0) -> Any:
+    """The step of some stages, one after the other."""
+    recorder = Recorder(WORDS, most)
+    for number, row in enumerate(rows):
+        recorder.watch(f"stage {number}", row)
+    return recorder.step(0, token, -1.0, log_allowed)
+
+
+FLAT, NOTHING = torch.zeros(1, 9), torch.full((1, 9), -math.inf)
+
+
+def test_what_leaves_nothing_is_told_without_nan_and_a_record_is_json():
+    _, nothing, something = recorded(3, 0, FLAT, NOTHING, FLAT).stages
+    assert (nothing.top, nothing.entropy, nothing.moved) == ((), 0, math.inf)
+    assert something.moved == math.inf
+    names = [each.text for each in recorded(9, 8, FLAT).stages[0].top]
+    assert sorted(names) == sorted([*"abcdefg", "\\xc3", "<eos>"])
+    record = recorded(3, 7, FLAT, NOTHING, log_allowed=-math.inf).record
     read = json.loads(json.dumps(record, allow_nan=False))
-    assert read["mass_removed"] == 1
-    assert read["text"] == "\\xc3"
+    assert (read["mass_removed"], read["text"]) == (1, "\\xc3")
     assert [stage["moved"] for stage in read["stages"]] == [None, None]
     first = {"token": 0, "text": "a", "probability": pytest.approx(1 / 9)}
     assert read["stages"][0]["top"][0] == first

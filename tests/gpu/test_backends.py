@@ -1,5 +1,6 @@
 """Models of transformers on a GPU, with random weights: they say what they say on the CPU."""
 
+import copy
 import json
 from functools import cache
 from pathlib import Path
@@ -7,20 +8,16 @@ from typing import Any
 
 import pytest
 import torch
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-from transformers import PreTrainedTokenizerFast
-from transformers.models.auto.modeling_auto import AutoModelForCausalLM
 
 import guideway as gw
 from guideway.integrations.transformers import LogitsProcessor
 from guideway.models.adapter import Adapter
 from guideway.models.transformers import TransformersModel
-from small_models import KINDS
+from small_models import KINDS, tiny
 
 pytestmark = pytest.mark.gpu
 
 CPU = torch.device("cpu")
-END = 256
 PROMPTS = ["A cat", "The dog of my sister says", "A cat"]
 TOKENS = [list(prompt.encode()) for prompt in PROMPTS]
 SCHEMA = {
@@ -47,41 +44,12 @@ SETTINGS: dict[str, dict[str, Any]] = {
 
 
 @cache
-def tokenizer() -> Any:
-    """Bytes as tokens, and an end."""
-    letters = sorted(pre_tokenizers.ByteLevel.alphabet(), key=_byte_of().__getitem__)
-    made = Tokenizer(models.BPE(vocab={letter: n for n, letter in enumerate(letters)}, merges=[]))
-    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    made.decoder = decoders.ByteLevel()
-    made.add_special_tokens(["<end>"])
-    return PreTrainedTokenizerFast(tokenizer_object=made, eos_token="<end>", pad_token="<end>")
-
-
-def _byte_of() -> dict[str, int]:
-    """The byte that a letter of the byte-level alphabet stands for."""
-    seen = [*range(33, 127), *range(161, 173), *range(174, 256)]
-    others = [byte for byte in range(256) if byte not in seen]
-    return {chr(b): b for b in seen} | {chr(256 + n): b for n, b in enumerate(others)}
-
-
-@cache
-def module(kind: str, device: str, seed: int = 0) -> Any:
-    config = KINDS[kind](3)
-    config.vocab_size, config.max_position_embeddings = 264, 128
-    config.bos_token_id, config.eos_token_id, config.pad_token_id = None, END, None
-    torch.manual_seed(seed)
-    made = AutoModelForCausalLM.from_config(config).eval()
-    return made.to(device)
-
-
-@cache
-def _backend(kind: str, device: torch.device, seed: int) -> TransformersModel:
-    """One for each place: expressions tell models apart by what they are."""
-    return TransformersModel(module(kind, device.type, seed), tokenizer())
-
-
 def backend(kind: str, device: torch.device, seed: int = 0) -> TransformersModel:
-    return _backend(kind, device, seed)
+    """One for each place: expressions tell models apart by what they are."""
+    made = tiny(kind, 3, seed, 128)
+    if device.type == "cpu":
+        return made
+    return TransformersModel(copy.deepcopy(made.module).to(device), made.tokenizer)
 
 
 def model(kind: str, device: torch.device, seed: int = 0) -> gw.Model:
@@ -188,7 +156,9 @@ def test_greedy_texts_are_those_of_the_cpu(gpu: torch.device, kind: str, name: s
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_half_precision_is_held_too(gpu: torch.device, kind: str) -> None:
-    half = TransformersModel(module(kind, "cpu", 7).to(torch.bfloat16).to(gpu), tokenizer())
+    whole = backend(kind, CPU, 7)
+    module = copy.deepcopy(whole.module).to(torch.bfloat16).to(gpu)
+    half = TransformersModel(module, whole.tokenizer)
     results = gw.Model(half, half.tokenizer).generate(
         PROMPTS, SOURCES["schema"], max_new_tokens=40, temperature=1.0, seed=1
     )
@@ -205,8 +175,9 @@ def test_choices_have_the_same_probabilities(gpu: torch.device) -> None:
 def test_a_folder_is_loaded_onto_the_gpu(
     gpu: torch.device, tmp_path: Path, wanted: str | None
 ) -> None:
-    module("llama", "cpu").save_pretrained(tmp_path)
-    tokenizer().save_pretrained(tmp_path)
+    own = backend("llama", CPU)
+    own.module.save_pretrained(tmp_path)
+    own.tokenizer.save_pretrained(tmp_path)
     loaded = gw.load(tmp_path, device=wanted)
     assert loaded.language_model.device.type == gpu.type
     result = loaded.generate("A cat", SOURCES["schema"], max_new_tokens=40)
@@ -228,12 +199,12 @@ def test_transformers_own_loop_is_held(
     gpu: torch.device, settings: dict[str, Any], guidance: bool
 ) -> None:
     how = {"guidance": guided("proxy", gpu)} if guidance else {}
-    held = LogitsProcessor(SOURCES["regex"], backend("llama", gpu).vocabulary, **how)
-    words = tokenizer()(PROMPTS[:2], return_tensors="pt", padding=True, padding_side="left")
-    rows = backend("llama", gpu).module.generate(
-        **words.to(gpu), logits_processor=[held], max_new_tokens=30, pad_token_id=END,
-        eos_token_id=END, **{"do_sample": False, **settings},
-    )  # fmt: skip
+    own = backend("llama", gpu)
+    held, read = LogitsProcessor(SOURCES["regex"], own.vocabulary, **how), own.tokenizer
+    read.pad_token = read.eos_token
+    words = read(PROMPTS[:2], return_tensors="pt", padding=True, padding_side="left").to(gpu)
+    ends = {"pad_token_id": read.eos_token_id, "eos_token_id": read.eos_token_id}
+    more = {"do_sample": False, **settings, **ends, "max_new_tokens": 30}
+    rows = own.module.generate(**words, logits_processor=[held], **more)
     for row in rows[:, words["input_ids"].shape[1] :].tolist():
-        text = bytes(row[: row.index(END)] if END in row else row)
-        assert valid("regex", text.decode())
+        assert valid("regex", read.decode(row, skip_special_tokens=True))

@@ -141,15 +141,11 @@ def valid(kind: str, text: str) -> bool:
 
 def generated(guided: gw.Model, kind: str, **settings: Any) -> Any:
     """What comes out, or which error."""
-    most = {"max_new_tokens": 24, **settings}
     try:
-        results = guided.generate(PROMPTS, SOURCES[kind], **most)
+        results = guided.generate(PROMPTS, SOURCES[kind], **{"max_new_tokens": 24, **settings})
     except gw.GuidewayError as error:
         return type(error)
-    found = list[Any]()
-    for each in results:
-        found += each if isinstance(each, list) else [each]
-    return found
+    return [one for each in results for one in (each if isinstance(each, list) else [each])]
 
 
 def same(found: Any, expected: Any, kind: str) -> None:
@@ -158,8 +154,7 @@ def same(found: Any, expected: Any, kind: str) -> None:
         return
     assert [each.tokens for each in found] == [each.tokens for each in expected]
     for mine, theirs in zip(found, expected, strict=True):
-        assert mine.text == theirs.text
-        assert mine.finish_reason == theirs.finish_reason
+        assert (mine.text, mine.finish_reason) == (theirs.text, theirs.finish_reason)
         assert valid(kind, mine.text)
         assert mine.logprobs == pytest.approx(theirs.logprobs, abs=1e-4)
         assert mine.log_z == pytest.approx(theirs.log_z, abs=1e-3)
@@ -215,14 +210,12 @@ def test_a_batch_of_settings_constraints_and_lengths(gpu: torch.device) -> None:
 
 def test_choices_streams_and_traces(gpu: torch.device) -> None:
     there, here = both(gpu, "classifier")
-    options = ["ab", "abab", "née"]
-    mine, theirs = (each.choose("Go", options) for each in (there, here))
+    mine, theirs = (each.choose("Go", ["ab", "abab", "née"]) for each in (there, here))
     assert mine == pytest.approx(theirs, abs=1e-5)
-    parts = [[part.text for part in each.stream("Go", SOURCES["schema"])] for each in (there, here)]
+    schema = SOURCES["schema"]
+    parts = [[part.text for part in each.stream("Go", schema)] for each in (there, here)]
     assert parts[0] == parts[1]
-    traces = [
-        each.generate("Go", SOURCES["schema"], trace=3, **DRAWN).trace for each in (there, here)
-    ]
+    traces = [each.generate("Go", schema, trace=3, **DRAWN).trace for each in (there, here)]
     assert len(traces[0]) == len(traces[1]) > 5
 
 

@@ -87,14 +87,12 @@ def same_but_for_the_rim(gpu: torch.device, row: Tensor, kinds: list[dict[str, A
 
 @pytest.mark.parametrize("width", [700, WIDTH, 50_257])
 @pytest.mark.parametrize("rows", [ROWS, 20])
-@pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.parametrize("name", [*SETTINGS, "each row its own"])
 def test_filters_leave_the_same_tokens(gpu: torch.device, name: str, rows: int, width: int) -> None:
-    same_but_for_the_rim(gpu, noise(rows, width), [SETTINGS[name]] * rows)
-
-
-def test_so_they_do_where_each_row_has_its_own(gpu: torch.device) -> None:
-    kinds = [*SETTINGS.values(), {**SETTINGS["all"], "order": "llama.cpp"}]
-    same_but_for_the_rim(gpu, noise(len(kinds), WIDTH, seed=3), kinds)
+    kinds = [SETTINGS[name]] * rows if name in SETTINGS else [*SETTINGS.values()]
+    if name not in SETTINGS:
+        kinds.append({**SETTINGS["all"], "order": "llama.cpp"})
+    same_but_for_the_rim(gpu, noise(len(kinds), width), kinds)
 
 
 @pytest.mark.parametrize("rows", [1, ROWS, 40])

@@ -40,11 +40,6 @@ def some(built_in: "Model") -> "Answers":
     return answers_of(built_in, SOME)
 
 
-@pytest.fixture(scope="module")
-def answers(built_in: "Model") -> "Answers":
-    return answers_of(built_in, TASKS)
-
-
 def answers_of(built_in: "Model", tasks: list[Task]) -> "Answers":
     """All as one batch: each row has its own text, type and settings."""
     rows = [(task, name) for name in SETTINGS for task in tasks]
@@ -63,12 +58,17 @@ def test_every_answer_is_an_object_of_its_type(some: "Answers", task: Task, sett
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("settings", SETTINGS)
-@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
-def test_every_answer_to_all_is_an_object_of_its_type(
-    answers: "Answers", task: Task, settings: str
+def test_every_answer_to_all_is_an_object_and_no_fewer_fields_are_right_than_before(
+    built_in: "Model",
 ) -> None:
-    check(answers[task.name, settings], task, settings)
+    answers = answers_of(built_in, TASKS)
+    for (name, settings), result in answers.items():
+        check(result, next(task for task in TASKS if task.name == name), settings)
+    counts = [agreement(answers[task.name, "greedy"].text, task.expected) for task in TASKS]
+    share = sum(right for right, _ in counts) / sum(leaves for _, leaves in counts)
+    results = json.loads((HERE / "results.json").read_text("utf-8"))
+    baseline = results["engines"]["guideway, greedy"]
+    assert share >= baseline["agreeing"] / baseline["leaves"] - PLAY
 
 
 def check(result: "Result", task: Task, settings: str) -> None:
@@ -77,12 +77,3 @@ def check(result: "Result", task: Task, settings: str) -> None:
     assert isinstance(result.value, task.type)
     assert result.value == task.type.model_validate_json(result.text)
     assert len(result.tokens) <= SETTINGS[settings].max_new_tokens
-
-
-@pytest.mark.slow
-def test_no_fewer_fields_are_right_than_before(answers: "dict[tuple[str, str], Result]") -> None:
-    counts = [agreement(answers[task.name, "greedy"].text, task.expected) for task in TASKS]
-    share = sum(right for right, _ in counts) / sum(leaves for _, leaves in counts)
-    results = json.loads((HERE / "results.json").read_text("utf-8"))
-    baseline = results["engines"]["guideway, greedy"]
-    assert share >= baseline["agreeing"] / baseline["leaves"] - PLAY

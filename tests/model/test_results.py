@@ -1,8 +1,7 @@
-"""Results of the built-in model that never hide anything; `-s` prints what they say."""
+"""Results of the built-in model that never hide anything."""
 
 import asyncio
 import signal
-import sys
 from typing import Any
 
 import pytest
@@ -30,10 +29,6 @@ class Checked(Person):
         raise ValueError("the text has another age")
 
 
-def say(*facts: object) -> None:
-    sys.stdout.write(" ".join(map(str, facts)) + "\n")
-
-
 @pytest.mark.parametrize(
     ("prompt", "type_", "how"),
     [(TEXT, Summary, {}), (TEXT, Person, {}), (TEXT, Person, {"num_beams": 2})],
@@ -51,7 +46,6 @@ def test_every_budget_gives_the_text_of_a_large_one_or_says_that_it_does_not(
         assert result.shortened == (result.finish_reason == "length")
         assert result.shortened or result.text == ample.text
         cut += result.shortened
-        say(f"{most} tokens: {result.text} {result.finish_reason}")
     assert cut
 
 
@@ -76,7 +70,6 @@ def test_ctrl_c_ends_a_loop_over_items(built_in: gw.Model):
     finally:
         signal.signal(signal.SIGINT, before)
     assert not done
-    say(repr(caught.value), caught.value.results)
     (result,) = caught.value.results
     assert len(result.tokens) == 6
 
@@ -104,16 +97,13 @@ def test_a_cancelled_task_computes_one_step_more_at_most(
         await asyncio.get_running_loop().shutdown_default_executor()
         return len(steps) - before
 
-    more = asyncio.run(run())
-    say(f"{len(steps)} steps, {more} of them after the task was cancelled")
-    assert more <= 1
+    assert asyncio.run(run()) <= 1
 
 
 def test_a_refused_value_is_raised_with_its_text(built_in: gw.Model):
     source: Any = gw.source(Checked, whitespace="compact")
     with pytest.raises(gw.InvalidValueError, match="another age") as caught:
         built_in.generate(TEXT, source)
-    say(f"{caught.value.result.text}: {caught.value}")
     assert Person.model_validate_json(caught.value.result.text)
     returned = built_in.generate(TEXT, source, on_invalid="return")
     with pytest.raises(gw.InvalidValueError):

@@ -8,17 +8,11 @@ from guideway.models.fake import FakeModel
 THREE = gw.Vocabulary([b"a", b"b", b"<eos>"], eos_ids={2})
 
 
-def test_a_table_of_another_size_is_refused():
+def test_logits_of_another_width_and_empty_prompts_are_refused():
     with pytest.raises(gw.ModelError, match=r"shape \(2, 3\)"):
         FakeModel.table(THREE, torch.zeros(2, 3))
-
-
-def test_a_function_of_another_width_is_refused():
     with pytest.raises(gw.ModelError, match=r"gave \(2,\) logits for \(0,\)"):
         FakeModel(THREE, lambda prefix: [0, 0]).prefill([[0]])
-
-
-def test_an_empty_prompt_is_refused():
     with pytest.raises(gw.ModelError, match="empty"):
         FakeModel.random(THREE).prefill([[]])
 

@@ -10,14 +10,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 from transformers.models.auto.modeling_auto import AutoModelForCausalLM
-from transformers.models.llama import LlamaConfig
 
 from guideway.models import few_rows
 from guideway.models.adapter import Adapter
 from guideway.models.few_rows import FEW, MOST, FewRowsLinear, prepare_few_rows
 from guideway.models.load import load
 from real_tokenizers import tokenizer_folder
-from small_models import SMALL, tokenizer
+from small_models import tokenizer
 
 ROWS = (0, 1, 2, FEW, FEW + 1, 9, MOST, MOST + 1)
 
@@ -99,16 +98,6 @@ def test_weights_belong_to_the_layer_however_they_change() -> None:
                 compare(each, torch.randn(count, 24))
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("model")
-    torch.manual_seed(0)
-    config = LlamaConfig(**SMALL, num_hidden_layers=2, tie_word_embeddings=True)
-    AutoModelForCausalLM.from_config(config).save_pretrained(place)
-    tokenizer(tokenizer_folder("gpt2")).save_pretrained(place)
-    return place
-
-
 def test_a_loaded_model_is_that_of_transformers(folder: Path) -> None:
     plain = AutoModelForCausalLM.from_pretrained(folder)
     model = load(folder, device="cpu")
@@ -116,7 +105,7 @@ def test_a_loaded_model_is_that_of_transformers(folder: Path) -> None:
     assert kinds == {FewRowsLinear}
     assert model.module.lm_head.weight is model.module.get_input_embeddings().weight
     assert list(model.module.state_dict()) == list(plain.state_dict())
-    down, up = torch.randn(2, 32), torch.randn(48, 2)
+    down, up = torch.randn(2, 32), torch.randn(64, 2)
     name = "model.layers.1.mlp.up_proj"
     adapter = Adapter.of(
         "a", {f"{name}.lora_A.weight": down, f"{name}.lora_B.weight": up}, scale=1.0

@@ -2,6 +2,8 @@
 
 import random
 import threading
+from concurrent.futures import ThreadPoolExecutor
+from functools import reduce
 
 import pytest
 import torch
@@ -86,23 +88,16 @@ def test_threads_write_behind_a_text_that_they_share() -> None:
     text = columns(8, chance)
     whole = GrowingLayer(*text)
     new = [columns(1, chance) for _ in range(8)]
-    begin, found = threading.Barrier(len(new)), dict[int, GrowingLayer]()
+    begin = threading.Barrier(len(new))
     whole.update(*new[0])
 
-    def run(n: int) -> None:
+    def run(n: int) -> GrowingLayer:
         layer = whole.copy()
         begin.wait()
         for _ in range(50):
             layer.update(*new[n])
-        found[n] = layer
+        return layer
 
-    threads = [threading.Thread(target=run, args=(n,)) for n in range(len(new))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    for n, layer in found.items():
-        expected = joined(text, new[0])
-        for _ in range(50):
-            expected = joined(expected, new[n])
-        check(layer, expected)
+    with ThreadPoolExecutor(len(new)) as pool:
+        for each, layer in zip(new, pool.map(run, range(len(new))), strict=True):
+            check(layer, reduce(joined, [new[0], *[each] * 50], text))

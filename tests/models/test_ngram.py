@@ -1,6 +1,7 @@
 import math
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -99,21 +100,13 @@ def test_enough_text_gives_discounts_of_its_own():
         torch.testing.assert_close(logits.exp()[0], torch.tensor(naive.row(prompt)))
 
 
-@pytest.mark.parametrize(
-    "amounts",
-    [
-        [1, 2, 3],  # D3 = 3 − 4Y · 0, which is 3
-        [1] * 9 + [2],
-        [*[1] * 30, 2, *[3] * 9],  # D2 would be below 0
-        [5, 6],
-        [],
-    ],
-)
-def test_discounts_that_counts_do_not_give_are_those_of_few_counts(amounts: list[int]):
-    found = discounts(np.array(amounts, np.int64))[1:].tolist()
-    assert all(0 < each <= limit for each, limit in zip(found, (1, 2, 3), strict=True))
-    if amounts != [1, 2, 3]:
-        assert found == list(FALLBACK)
+def test_discounts_that_counts_do_not_give_are_those_of_few_counts():
+    odd = [1, 2, 3]  # D3 = 3 − 4Y · 0, which is 3
+    below = [*[1] * 30, 2, *[3] * 9]  # D2 would be below 0
+    for amounts in (odd, [1] * 9 + [2], below, [5, 6], []):
+        found = discounts(np.array(amounts, np.int64))[1:].tolist()
+        assert all(0 < each <= limit for each, limit in zip(found, (1, 2, 3), strict=True))
+        assert amounts == odd or found == list(FALLBACK)
 
 
 def test_an_id_without_spelling_divides_a_text():
@@ -149,16 +142,20 @@ def test_a_file_that_is_none_is_refused(tmp_path: Path):
         NgramModel.open(file, SMALL)
 
 
-def test_what_cannot_be_trained_is_refused():
-    for order in (0, 17):
-        with pytest.raises(gw.LimitError, match=f"the order is {order}: it must be from 1 to 16"):
-            NgramModel.train([[0]], SMALL, order)
-    with pytest.raises(gw.ModelError, match="no text to train n-grams on"):
-        NgramModel.train([[], [5]], SMALL)
-    for wrong in (-1, 9):
-        with pytest.raises(gw.ModelError, match=f"token {wrong}; ids are from 0 to 8"):
-            NgramModel.train([[0, wrong]], SMALL)
-    with pytest.raises(gw.ModelError, match="with an end id"):
-        NgramModel.train([[0]], gw.Vocabulary([b"a"]))
-    with pytest.raises(gw.ModelError, match="a prompt is empty"):
-        NgramModel.train([[0]], SMALL).prefill([[0], []])
+@pytest.mark.parametrize(
+    ("texts", "vocabulary", "order", "error", "message"),
+    [
+        ([[0]], SMALL, 0, gw.LimitError, "the order is 0: it must be from 1 to 16"),
+        ([[0]], SMALL, 17, gw.LimitError, "the order is 17: it must be from 1 to 16"),
+        ([[], [5]], SMALL, 3, gw.ModelError, "no text to train n-grams on"),
+        ([[0, -1]], SMALL, 3, gw.ModelError, "token -1; ids are from 0 to 8"),
+        ([[0, 9]], SMALL, 3, gw.ModelError, "token 9; ids are from 0 to 8"),
+        ([[0]], gw.Vocabulary([b"a"]), 3, gw.ModelError, "with an end id"),
+        ([[0]], SMALL, 3, gw.ModelError, "a prompt is empty"),
+    ],
+)
+def test_what_cannot_be_trained_or_read_is_refused(
+    texts: list[list[int]], vocabulary: gw.Vocabulary, order: int, error: Any, message: str
+):
+    with pytest.raises(error, match=message):
+        NgramModel.train(texts, vocabulary, order).prefill([[0], []])

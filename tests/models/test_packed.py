@@ -26,17 +26,6 @@ KINDS = ("int8", "int4")
 TEXT = Path(__file__).parents[2] / "LICENSE"
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A checkpoint with random weights whose blocks fit int4."""
-    place = tmp_path_factory.mktemp("model")
-    torch.manual_seed(0)
-    config = LlamaConfig(**SMALL | {"intermediate_size": 64}, num_hidden_layers=2)
-    AutoModelForCausalLM.from_config(config).save_pretrained(place)
-    tokenizer(tokenizer_folder("gpt2")).save_pretrained(place)
-    return place
-
-
 @pytest.fixture(scope="module", params=[(k, d) for k in KINDS for d in ("float32", "bf16")])
 def packed(request: pytest.FixtureRequest, folder: Path) -> TransformersModel:
     pytest.importorskip("torchao")

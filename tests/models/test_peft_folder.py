@@ -8,42 +8,32 @@ import torch
 from safetensors.torch import save_file
 
 import guideway as gw
-from guideway.models.adapter import read_adapter
+from guideway.models.adapter import Adapter, read_adapter
 
+NONE = (
+    *("auto_mapping", "corda_config", "eva_config", "exclude_modules", "layer_replication"),
+    *("layers_pattern", "layers_to_transform", "megatron_config", "modules_to_save", "revision"),
+    *("target_parameters", "trainable_token_indices"),
+)
+FALSE = ("fan_in_fan_out", "lora_bias", "use_dora", "use_qalora", "use_rslora")
 # What `LoraConfig(r=2, lora_alpha=8).save_pretrained` of PEFT 0.17 writes.
-CONFIG = {
+CONFIG: dict[str, Any] = {
+    **dict.fromkeys(NONE),
+    **dict.fromkeys(FALSE, False),
     "alpha_pattern": {},
-    "auto_mapping": None,
+    "loftq_config": {},
+    "rank_pattern": {},
+    **dict.fromkeys(("inference_mode", "init_lora_weights"), True),
     "base_model_name_or_path": "owner/base",
     "bias": "none",
-    "corda_config": None,
-    "eva_config": None,
-    "exclude_modules": None,
-    "fan_in_fan_out": False,
-    "inference_mode": True,
-    "init_lora_weights": True,
-    "layer_replication": None,
-    "layers_pattern": None,
-    "layers_to_transform": None,
-    "loftq_config": {},
     "lora_alpha": 8,
-    "lora_bias": False,
     "lora_dropout": 0.05,
-    "megatron_config": None,
     "megatron_core": "megatron.core",
-    "modules_to_save": None,
     "peft_type": "LORA",
     "qalora_group_size": 16,
     "r": 2,
-    "rank_pattern": {},
-    "revision": None,
     "target_modules": ["q_proj", "up_proj"],
-    "target_parameters": None,
     "task_type": "CAUSAL_LM",
-    "trainable_token_indices": None,
-    "use_dora": False,
-    "use_qalora": False,
-    "use_rslora": False,
 }
 NAMES = ("model.layers.0.q_proj", "model.layers.0.up_proj")
 
@@ -112,19 +102,45 @@ def test_settings_that_cannot_be_are_refused(
 
 
 def test_files_that_are_missing_or_broken_are_named(tmp_path: Path):
-    with pytest.raises(gw.ModelError, match=r"has no adapter_config\.json"):
-        read_adapter(tmp_path)
-    saved(tmp_path)
-    (tmp_path / "adapter_config.json").write_text("{")
-    with pytest.raises(gw.ModelError, match=r"adapter_config\.json cannot be read"):
-        read_adapter(tmp_path)
-    (tmp_path / "adapter_config.json").write_text("[]")
-    with pytest.raises(gw.ModelError, match="holds no JSON object"):
-        read_adapter(tmp_path)
-    saved(tmp_path)
-    (tmp_path / "adapter_model.safetensors").write_bytes(b"no tensors at all")
-    with pytest.raises(gw.ModelError, match=r"adapter_model\.safetensors cannot be read"):
-        read_adapter(tmp_path)
-    (tmp_path / "adapter_model.safetensors").unlink()
-    with pytest.raises(gw.ModelError, match=r"has no adapter_model\.safetensors"):
-        read_adapter(tmp_path)
+    for name, content, message in (
+        ("adapter_config.json", None, r"has no adapter_config\.json"),
+        ("adapter_config.json", b"{", r"adapter_config\.json cannot be read"),
+        ("adapter_config.json", b"[]", "holds no JSON object"),
+        ("adapter_model.safetensors", b"nothing", r"adapter_model\.safetensors cannot be read"),
+        ("adapter_model.safetensors", None, r"has no adapter_model\.safetensors"),
+    ):
+        path = saved(tmp_path) / name
+        path.unlink() if content is None else path.write_bytes(content)
+        with pytest.raises(gw.ModelError, match=message):
+            read_adapter(tmp_path)
+
+
+def tensors(down: tuple[int, ...], up: tuple[int, ...]) -> dict[str, torch.Tensor]:
+    return {"a.lora_A.weight": torch.ones(down), "a.lora_B.weight": torch.ones(up)}
+
+
+def test_pairs_are_named_without_the_prefix_of_peft_and_printed_by_their_size():
+    named = {f"base_model.model.{key}": value for key, value in tensors((2, 3), (4, 2)).items()}
+    pair = Adapter.of("pirate", named, scale=0.5).pairs["a"]
+    assert (pair.down.shape, pair.up.shape, pair.scale) == ((2, 3), (4, 2), 0.5)
+    more = {f"b{key}": value for key, value in tensors((1, 3), (4, 1)).items()}
+    adapter = Adapter.of("x", {**tensors((2, 3), (4, 2)), **more})
+    assert repr(adapter) == "Adapter('x', 2 modules, rank 1 to 2)"
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({}, "has no tensors"),
+        ({"a.lora_A.weight": torch.ones(2, 3)}, "only one of lora_A and lora_B for module 'a'"),
+        (tensors((2, 3), (4, 3)), r"lora_A has shape \(2, 3\) and lora_B \(4, 3\)"),
+        (tensors((2,), (4, 2)), r"lora_A has shape \(2,\)"),
+        (tensors((2, 3), (4,)), r"lora_B \(4,\)"),
+        (tensors((0, 3), (4, 0)), r"lora_A has shape \(0, 3\)"),
+    ],
+)
+def test_tensors_that_are_no_pairs_are_refused(given: dict[str, torch.Tensor], message: str):
+    with pytest.raises(gw.ModelError, match=message):
+        Adapter.of("pirate", given)
+    with pytest.raises(gw.UnsupportedError, match=r"'a\.lora_embedding_A'"):
+        Adapter.of("pirate", {"a.lora_embedding_A": torch.ones(2, 3)})

@@ -35,13 +35,31 @@ def test_a_model_whose_blocks_cannot_be_told_has_no_exits():
     sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4}
     bert = of("bert", **sizes, intermediate_size=48, is_decoder=True)
     assert blocks_of(bert) == ()
-
-
-def test_blocks_that_have_the_batch_second_are_not_taken_for_rows():
-    xlnet = of("xlnet", d_model=32, n_layer=2, n_head=4, d_inner=48)
+    xlnet = of("xlnet", d_model=32, n_layer=2, n_head=4, d_inner=48)  # the batch comes second
     tokens = torch.tensor([[0, 1], [1, 0]])
     with torch.inference_mode():
         assert not exits_hold(blocks_of(xlnet), lambda: xlnet(tokens).logits)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "message"),
+    [
+        (
+            {"name": "layers.1.self_attn.q_proj"},
+            gw.ModelError,
+            rf"does not have\. Did you mean '{PROJECTION}'",
+        ),
+        ({"name": "#"}, gw.ModelError, r"which LlamaForCausalLM does not have$"),
+        ({"inputs": 7}, gw.ModelError, r"with 7 inputs and 32 outputs; .* it has 32 and 32"),
+        ({"name": "model.norm"}, gw.UnsupportedError, "is of type LlamaRMSNorm"),
+        ({"name": "model.embed_tokens"}, gw.UnsupportedError, "is of type Embedding"),
+    ],
+)
+def test_an_adapter_for_another_model_is_refused(wrong: Any, error: Any, message: str):
+    with pytest.raises(error, match=message):
+        model("llama").prefill_varied([[5]], [adapter(**wrong)], [])
+    (pair,) = prepare(module("llama").bfloat16(), adapter()).values()
+    assert pair.down.dtype == pair.up.dtype == torch.bfloat16  # that of the module
 
 
 def test_a_model_that_does_otherwise_with_what_its_blocks_give_is_refused_by_name():
@@ -51,30 +69,6 @@ def test_a_model_that_does_otherwise_with_what_its_blocks_give_is_refused_by_nam
     assert gpt.layers == 2
     with pytest.raises(gw.UnsupportedError, match="early exits of OpenAIGPTLMHeadModel"):
         gpt.prefill_varied([[5]], [None], [1])
-
-
-def test_an_adapter_for_another_model_is_refused_and_the_nearest_module_named():
-    with pytest.raises(gw.ModelError, match=rf"does not have\. Did you mean '{PROJECTION}'"):
-        model("llama").prefill_varied([[5]], [adapter("layers.1.self_attn.q_proj")], [])
-    with pytest.raises(gw.ModelError, match=r"which LlamaForCausalLM does not have$"):
-        model("llama").prefill_varied([[5]], [adapter("#")], [])
-
-
-def test_an_adapter_of_another_shape_is_refused():
-    with pytest.raises(gw.ModelError, match=r"with 7 inputs and 32 outputs; .* it has 32 and 32"):
-        model("llama").prefill_varied([[5]], [adapter(inputs=7)], [])
-
-
-def test_an_adapter_for_what_is_not_linear_is_refused():
-    with pytest.raises(gw.UnsupportedError, match="is of type LlamaRMSNorm"):
-        model("llama").prefill_varied([[5]], [adapter("model.norm")], [])
-    with pytest.raises(gw.UnsupportedError, match="is of type Embedding"):
-        model("llama").prefill_varied([[5]], [adapter("model.embed_tokens")], [])
-
-
-def test_an_adapter_takes_the_precision_of_the_module():
-    (pair,) = prepare(module("llama").bfloat16(), adapter()).values()
-    assert pair.down.dtype == pair.up.dtype == torch.bfloat16
 
 
 def test_a_module_that_does_not_see_rows_is_refused():

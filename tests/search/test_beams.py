@@ -81,27 +81,28 @@ def asked_of_transformers(
 
 def some_settings(chance: random.Random) -> dict[str, Any]:
     beams = chance.choice([2, 3, 4, 6])
-    settings: dict[str, Any] = {
+    most = chance.choice([1, 4, 9])
+    others = {
+        "repetition_penalty": chance.choice([0.8, 1.3]),
+        "no_repeat_ngram_size": 2,
+        "min_new_tokens": min(3, most),
+    }
+    return {
         "num_beams": beams,
         "num_return_sequences": chance.randint(1, beams),
-        "max_new_tokens": chance.choice([1, 4, 9]),
+        "max_new_tokens": most,
         "length_penalty": chance.choice([0.0, 1.0, 0.6, 2.0, -1.0]),
         "early_stopping": chance.choice([True, False, "never"]),
+        **{name: value for name, value in others.items() if chance.random() < 0.4},
     }
-    if chance.random() < 0.4:
-        settings["repetition_penalty"] = chance.choice([0.8, 1.3])
-    if chance.random() < 0.4:
-        settings["no_repeat_ngram_size"] = 2
-    if chance.random() < 0.4:
-        settings["min_new_tokens"] = min(3, settings["max_new_tokens"])
-    return settings
 
 
-def alike(found: list[Completion], expected: list[tuple[tuple[int, ...], float]]) -> None:
+def alike(
+    found: list[Completion], expected: list[tuple[tuple[int, ...], float]], error: float = 1e-5
+) -> None:
     assert [done.tokens for done in found] == [tokens for tokens, _ in expected]
-    assert [done.score for done in found] == pytest.approx(
-        [score for _, score in expected], rel=1e-5, abs=1e-5
-    )
+    scores = [score for _, score in expected]
+    assert [done.score for done in found] == pytest.approx(scores, rel=1e-5, abs=error)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -129,25 +130,23 @@ def test_beams_are_those_of_transformers_where_caches_are_reordered(kind: str):
 
 
 @pytest.mark.model
-@pytest.mark.parametrize("settings", [
-    {"num_beams": 4, "num_return_sequences": 2, "early_stopping": True},
-    {"num_beams": 3, "repetition_penalty": 1.2, "length_penalty": 0.5},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"num_beams": 4, "num_return_sequences": 2, "early_stopping": True},
+        {"num_beams": 3, "repetition_penalty": 1.2, "length_penalty": 0.5},
+    ],
+)
 def test_beams_of_the_real_model_are_those_of_transformers(
     built_in: "Model", settings: dict[str, Any]
 ):
-    model = built_in.language_model
-    settings = settings | {"max_new_tokens": 5}
+    model, settings = built_in.language_model, settings | {"max_new_tokens": 5}
     prompts = ["The capital of France is", "Once upon a time, by the sea"]
-    requests = [
-        Request(tuple(model.tokenizer.encode(text)), sampling=Sampling.of(settings))
-        for text in prompts
-    ]
+    ids = [tuple(model.tokenizer.encode(text)) for text in prompts]
+    requests = [Request(prompt, sampling=Sampling.of(settings)) for prompt in ids]
     ends = tuple(sorted(model.vocabulary.eos_ids))
-    for request, found in zip(requests, find(model, requests), strict=True):
-        expected = asked_of_transformers(model.module, request.prompt, ends, settings)
-        assert [done.tokens for done in found] == [tokens for tokens, _ in expected]
-        assert [done.score for done in found] == pytest.approx([s for _, s in expected], abs=1e-3)
+    for prompt, found in zip(ids, find(model, requests), strict=True):
+        alike(found, asked_of_transformers(model.module, prompt, ends, settings), 1e-3)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -240,13 +239,10 @@ def test_the_example_of_the_notes_with_its_numbers():
     assert [share for _, share in two] == [0.12, 0.12, 0.08]
     assert two[2][0] == "the look"
     assert probabilities(3, 3)[0] == ("and the two", 0.06)
-
-
-def test_the_greedy_text_is_not_the_most_probable_one():
-    sampling = Sampling(max_new_tokens=3)
-    greedy = gw.Model(noted()).generate(" the", sampling=sampling).text
+    # The greedy text is not the most probable one, and two beams have dropped "and".
+    greedy = gw.Model(noted()).generate(" the", sampling=Sampling(max_new_tokens=3)).text
     assert greedy.split()[0] != "and"
-    assert probabilities(1 + 1, 3)[0][0] != "and the two"  # two beams have dropped "and"
+    assert probabilities(2, 3)[0][0] != "and the two"
     assert probabilities(13, 3)[0] == ("and the two", 0.06)
 
 
@@ -275,20 +271,6 @@ def held(pattern: str, words: bytes, logits: Any, **settings: Any) -> list[Compl
     constraint = gw.compile(gw.Regex(pattern), vocabulary)
     sampling = Sampling.of(settings)
     return find(FakeModel(vocabulary, logits), [Request((0,), constraint, sampling)])[0]
-
-
-def test_where_all_that_is_looked_at_ends_longer_texts_are_not_lost():
-    # a to y end the text and are far more probable than z, of which there is more to come.
-    row = [*(3.0 for _ in range(25)), 0.0, 0.0]
-    found = held(
-        "[a-y]|z{9}",
-        bytes(range(97, 123)),
-        lambda prefix: row,
-        num_beams=2,
-        length_penalty=3.0,
-        early_stopping="never",
-    )
-    assert found[0].text == "z" * 9
 
 
 @pytest.mark.parametrize("pattern", ["a|ab|b{2,3}", "(a|b)?[ab]"])
@@ -347,21 +329,17 @@ def test_beams_that_cannot_go_on_are_gone_and_the_others_stay():
     assert [done.text for done in found] == ["bbb"]
     with pytest.raises(gw.DeadEndError, match="row 0: no beam is left at step 1"):
         held("ab+", b"ab", logits, num_beams=2)
-
-
-def test_no_power_of_a_length_is_beyond_floats():
-    for power in (1e4, -1e4):
-        found = held(
-            "[ab]{1,3}", b"ab", lambda prefix: [0.0, 1.0, 0.5], num_beams=2, length_penalty=power
-        )
+    # a to y end the text and are far more probable than z, of which there is more to come.
+    likely, letters = [*(3.0 for _ in range(25)), 0.0, 0.0], bytes(range(97, 123))
+    settings = {"num_beams": 2, "length_penalty": 3.0, "early_stopping": "never"}
+    found = held("[a-y]|z{9}", letters, lambda prefix: likely, **settings)
+    assert found[0].text == "z" * 9
+    for power in (1e4, -1e4):  # no power of a length is beyond floats
+        settings = {"num_beams": 2, "length_penalty": power}
+        found = held("[ab]{1,3}", b"ab", lambda prefix: [0.0, 1.0, 0.5], **settings)
         assert found[0].score in (0.0, -math.inf) or found[0].text in ("a", "b")
-
-
-def test_several_end_ids_are_ways_to_end_one_text():
     settings = Sampling(num_beams=3, num_return_sequences=3, max_new_tokens=1)
-    found = find(
-        FakeModel(WORDS[3], lambda prefix: [0.0] * 10 + [1.0] * 3),
-        [Request((0,), sampling=settings)],
-    )[0]
+    ends = FakeModel(WORDS[3], lambda prefix: [0.0] * 10 + [1.0] * 3)  # several ends of one text
+    found = find(ends, [Request((0,), sampling=settings)])[0]
     assert [done.tokens for done in found] == [(), (), ()]
     assert len({done.score for done in found}) == 1

@@ -161,31 +161,24 @@ def test_the_real_model_gives_the_text_of_a_plain_implementation(built_in: Model
     assert done.text != built_in.generate(prompt, max_new_tokens=4).text
 
 
-@pytest.mark.parametrize("pattern", [None, "(0|10){3,5}"])
-def test_without_a_penalty_it_is_the_most_probable_token(pattern: str | None):
+def test_without_a_penalty_it_is_the_most_probable_token_and_with_one_loops_are_left():
     subject = gw.Model(fake(7)[0])
-    source = None if pattern is None else gw.Regex(pattern)
-    given = {"max_new_tokens": 12}
-    greedy = subject.generate(["0", "11", "010"], source, **given)
-    found = subject.generate(["0", "11", "010"], source, penalty_alpha=0, **given)
-    assert [each.text for each in found] == [each.text for each in greedy]
-    assert found[0].logprobs == pytest.approx(greedy[0].logprobs)
-
-
-def test_of_tied_tokens_the_least_ids_are_candidates():
-    model = FakeModel(BITS, lambda prefix: [0, 0, 0], states=lambda prefix: [1.0])
-    (done,) = find(model, [Request((0,), sampling=Sampling(penalty_alpha=0, max_new_tokens=3))])[0]
-    assert done.text == "000"
-
-
-def test_a_loop_that_greedy_search_never_leaves_is_left():
-    """States alike for equal tokens: a token that was just there is worth less."""
+    for source in (None, gw.Regex("(0|10){3,5}")):
+        greedy, found = (
+            subject.generate(["0", "11", "010"], source, max_new_tokens=12, **more)
+            for more in ({}, {"penalty_alpha": 0})
+        )
+        assert [each.text for each in found] == [each.text for each in greedy]
+        assert found[0].logprobs == pytest.approx(greedy[0].logprobs)
+    # States alike for equal tokens: a token that was just there is worth less.
     table = torch.tensor([[2.0, 1.5, -9.0], [1.5, 2.0, -9.0], [0.0, 0.0, 0.0]])
     subject = gw.Model(
         FakeModel(BITS, lambda p: table[p[-1]], states=lambda p: torch.eye(3)[p[-1]])
     )
     assert subject.generate("0", max_new_tokens=6).text == "000000"
     assert subject.generate("0", max_new_tokens=1, penalty_alpha=0.6).text == "1"
+    tied = gw.Model(FakeModel(BITS, lambda prefix: [0, 0, 0], states=lambda prefix: [1.0]))
+    assert tied.generate("0", penalty_alpha=0, max_new_tokens=3).text == "000"  # the least ids
 
 
 def test_with_an_expression_chances_are_its_and_states_the_main_models():

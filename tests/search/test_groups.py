@@ -3,6 +3,7 @@
 import random
 from collections import Counter
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
@@ -84,23 +85,15 @@ def test_diverse_beams_are_those_of_the_plain_version(seed: int):
     assert [done.score for done in found] == pytest.approx([s for _, s in expected], abs=1e-5)
 
 
-def test_a_great_penalty_makes_groups_begin_differently():
-    settings = Sampling(
-        num_beams=4,
-        num_beam_groups=4,
-        num_return_sequences=4,
-        diversity_penalty=50.0,
-        min_new_tokens=2,
-        max_new_tokens=6,
-    )
+def test_groups_begin_differently_by_a_great_penalty_and_alike_without_one():
     model = FakeModel.random(WORDS, 1)
-    found = find(model, [Request((0,), sampling=settings)])[0]
-    assert len({done.text[:1] for done in found}) == 4
 
+    def found(**settings: Any) -> list[Any]:
+        sampling = Sampling(num_return_sequences=4, num_beams=4, **settings)
+        return find(model, [Request((0,), sampling=sampling)])[0]
 
-def test_without_a_penalty_groups_find_one_text_which_is_there_once():
-    settings = Sampling(num_beams=4, num_beam_groups=2, num_return_sequences=4)
-    model = FakeModel.random(WORDS, 1)
-    found = find(model, [Request((0,), sampling=settings)])[0]
-    two = Sampling(num_beams=2, num_return_sequences=2)
-    assert found == find(model, [Request((0,), sampling=two)])[0]
+    limits = {"min_new_tokens": 2, "max_new_tokens": 6}
+    four = found(num_beam_groups=4, diversity_penalty=50.0, **limits)
+    assert len({done.text[:1] for done in four}) == 4
+    two = Sampling(num_beams=2, num_return_sequences=2)  # each text is there once
+    assert found(num_beam_groups=2) == find(model, [Request((0,), sampling=two)])[0]

@@ -22,14 +22,6 @@ def interrupted(model: FakeModel, request: Request) -> list[Completion]:
     return searching.completions[0]
 
 
-def beams(
-    model: FakeModel, pattern: str | None, count: int, **settings: object
-) -> list[Completion]:
-    constraint = None if pattern is None else gw.compile(gw.Regex(pattern), BITS)
-    given = {"num_beams": count, "num_return_sequences": count, "length_penalty": 0} | settings
-    return find(model, [Request((0,), constraint, Sampling.of(given))])[0]
-
-
 def test_searches_of_several_prompts_and_drawn_rows_stand_in_one_batch():
     model = gw.Model(FakeModel.random(BITS, 3))
     prompts, pattern = ["01", "1", "0"], gw.Regex("[01]{3,6}")
@@ -48,19 +40,16 @@ def test_searches_of_several_prompts_and_drawn_rows_stand_in_one_batch():
     assert together[3].score == alone[2].score
 
 
-def test_a_language_of_few_texts_gives_no_more_of_them():
-    assert sorted(done.text for done in beams(FakeModel.random(BITS), "0|11", 5)) == ["0", "11"]
-
-
-def test_probabilities_are_reported_of_the_model_itself():
-    model = FakeModel.random(BITS, 2)
-    done = beams(model, "[01]{3}", 2)[0]
+def test_a_search_gives_no_more_than_there_is_and_the_models_own_probabilities():
+    given = {"num_beams": 5, "num_return_sequences": 5, "length_penalty": 0}
+    model = gw.Model(FakeModel.random(BITS, 2))
+    texts = [each.text for each in model.generate("0", gw.Regex("0|11"), **given)]
+    assert sorted(texts) == ["0", "11"]
+    constraint = gw.compile(gw.Regex("[01]{3}"), BITS)
+    request = Request((0,), constraint, Sampling.of(given))
+    done = find(FakeModel.random(BITS, 2), [request])[0][0]
     assert done.score == pytest.approx(math.fsum((*done.logprobs, done.log_end)), abs=1e-5)
     assert all(log < 0 for log in done.log_allowed)
-
-
-def test_what_a_search_does_not_give_is_refused_by_name():
-    model = gw.Model(FakeModel.random(BITS))
     with pytest.raises(gw.UnsupportedError, match=r"trace does not work with a search \(beams\)"):
         model.generate("0", num_beams=2, trace=True)
     with pytest.raises(gw.UnsupportedError, match="stream takes one prompt"):
@@ -90,25 +79,10 @@ def test_a_text_that_can_only_be_empty_and_has_no_end_id_is_what_is_found(told: 
         assert found[0].population is not None
         assert found[0].population.log_evidence == 0
         assert found[0].population.effective_sample_size == pytest.approx(8)
-
-
-def test_a_critic_may_refuse_a_text_that_can_only_be_empty():
-    endless = gw.Vocabulary([b"0", b"1"], eos_ids=set())
-    model = FakeModel(endless, lambda prefix: [0.0, 0.0])
-    sampling = Sampling(exactness="smc", seed=1, critic=lambda text: -math.inf)
-    with pytest.raises(gw.DeadEndError, match="the critic leave nothing"):
-        find(model, [Request((0,), gw.compile(gw.Regex(""), endless), sampling)])
-
-
-def test_an_interrupt_while_the_prompt_is_read_leaves_no_numbers_that_are_none():
-    def logits(prefix: tuple[int, ...]) -> list[float]:
-        raise KeyboardInterrupt
-
-    for settings in EMPTY.values():
-        request = Request((0,), sampling=Sampling.of(settings))
-        found = interrupted(FakeModel(BITS, logits), request)
-        assert {done.finish_reason for done in found} == {"interrupted"}
-        assert found[0].score is None or found[0].score == found[0].score
+        refusing = Sampling(exactness="smc", seed=1, critic=lambda text: -math.inf)
+        request = Request((0,), gw.compile(gw.Regex(""), endless), refusing)
+        with pytest.raises(gw.DeadEndError, match="the critic leave nothing"):
+            find(model, [request])
 
 
 @pytest.mark.parametrize("told", EMPTY)
@@ -128,3 +102,10 @@ def test_an_interrupted_search_gives_what_it_has(told: str):
     assert {done.finish_reason for done in found} <= ends
     assert found[0].tokens
     assert all(done.weight is None for done in found)
+
+    def nothing(prefix: tuple[int, ...]) -> list[float]:
+        raise KeyboardInterrupt
+
+    found = interrupted(FakeModel(BITS, nothing), Request((0,), sampling=Sampling.of(EMPTY[told])))
+    assert {done.finish_reason for done in found} == {"interrupted"}
+    assert found[0].score is None or found[0].score == found[0].score

@@ -71,13 +71,6 @@ def test_too_many_attempts_are_an_error_that_says_what_was_learned():
 
 
 @pytest.mark.parametrize("mode", EXACT)
-def test_filters_that_leave_nothing_of_the_language_are_a_dead_end(mode: str):
-    model = FakeModel(BITS, lambda prefix: [9.0, 0.0, 0.0])
-    with pytest.raises(gw.DeadEndError, match=r"^row 0: no"):
-        drawn(model, gw.Regex("1"), exactness=mode, top_k=1)
-
-
-@pytest.mark.parametrize("mode", EXACT)
 def test_a_beginning_after_which_filters_leave_nothing_is_given_up(mode: str):
     def logits(prefix: tuple[int, ...]) -> list[float]:
         return {1: [2.0, 1.9, 0.0], 2: [9.0, 9.0, 0.0]}.get(len(prefix), [9.0, 0.0, 0.0])

@@ -50,15 +50,6 @@ def test_a_critic_weighs_whole_texts_whatever_it_said_of_their_beginnings():
     )
 
 
-def test_a_critic_steers_free_text_as_well():
-    model = FakeModel(BITS, lambda prefix: [0.0, 0.0, 0.0])
-    found = particles(
-        model, None, 200, num_return_sequences=100, max_new_tokens=3,
-        critic=lambda text: -math.inf if "1" in text else 0.0,
-    )  # fmt: skip
-    assert {done.text for done in found} == {"", "0", "00", "000"}
-
-
 def test_a_critic_reads_whole_characters_and_each_text_once():
     vocabulary = gw.Vocabulary([*("é€".encode()[n : n + 1] for n in range(5)), b"<eos>"], {5})
     read = list[str]()
@@ -67,9 +58,8 @@ def test_a_critic_reads_whole_characters_and_each_text_once():
         read.append(text)
         return 0.0
 
-    found = particles(
-        FakeModel(vocabulary, lambda prefix: [0.0] * 6), "€é€", 1, critic=critic
-    )  # fmt: skip
+    model = FakeModel(vocabulary, lambda prefix: [0.0] * 6)
+    found = particles(model, "€é€", 1, critic=critic)
     assert found[0].text == "€é€"
     assert read == ["€", "€é", "€é€"]
 
@@ -108,36 +98,39 @@ def test_lowering_every_weight_changes_no_draw():
     assert evidence[1] == pytest.approx(evidence[0] - 500)
 
 
-@pytest.mark.parametrize("value", [math.nan, math.inf, "much", "3", None, 10**400])
-def test_a_critic_that_gives_no_number_is_refused(value: Any):
-    with pytest.raises(gw.ModelError, match=r"the critic gave .* for '[01]'"):
-        particles(MODEL, "[01]{2}", 2, critic=lambda text: value)
+def raising(text: str) -> float:
+    raise KeyError(text)
 
 
-def test_a_critic_that_likes_nothing_leaves_nothing():
-    with pytest.raises(gw.DeadEndError, match="none of 3 particles is left at step 0"):
-        particles(MODEL, "[01]{2}", 3, critic=lambda text: -math.inf)
+@pytest.mark.parametrize(
+    ("critic", "error", "message"),
+    [
+        *(
+            (lambda text, value=value: value, gw.ModelError, r"the critic gave .* for '[01]'")
+            for value in (math.nan, math.inf, "much", "3", None, 10**400)
+        ),
+        (raising, gw.ModelError, r"the critic raised KeyError for '[01]'"),
+        (lambda text: -math.inf, gw.DeadEndError, "none of 3 particles is left at step 0"),
+    ],
+)
+def test_a_critic_that_gives_no_number_or_likes_nothing_is_refused(
+    critic: Any, error: Any, message: str
+):
+    with pytest.raises(error, match=message):
+        particles(MODEL, "[01]{2}", 3, critic=critic)
 
 
-def test_stop_strings_end_particles_as_they_end_other_texts():
+def test_a_critic_judges_the_empty_text_and_free_text_and_stop_strings_end_particles():
+    model = FakeModel(BITS, lambda prefix: [0.0, 0.0, 0.0])
+    many = {"num_return_sequences": 100}
+    found = particles(model, "1?", 100, critic=lambda text: 0.0 if text else -50.0, **many)
+    assert {done.text for done in found} == {"1"}
+    zeros = particles(
+        model, None, 200, max_new_tokens=3, critic=lambda t: -math.inf if "1" in t else 0.0, **many
+    )
+    assert {done.text for done in zeros} == {"", "0", "00", "000"}
+    stopped = particles(model, "1*", 9, stop="1", critic=lambda text: -3.0 if not text else 0.0)
+    assert population(stopped).log_evidence < -3
     found = particles(MODEL, "[01]*", 20, num_return_sequences=20, stop="11", max_new_tokens=12)
     assert all("11" not in done.text for done in found)
     assert any(done.tokens[-2:] == (1, 1) for done in found)
-
-
-def test_a_critic_judges_the_empty_text_as_well():
-    model = FakeModel(BITS, lambda prefix: [0.0, 0.0, 0.0])
-    found = particles(
-        model, "1?", 100, num_return_sequences=100, critic=lambda text: 0.0 if text else -50.0
-    )
-    assert {done.text for done in found} == {"1"}
-    stopped = particles(model, "1*", 9, stop="1", critic=lambda text: -3.0 if not text else 0.0)
-    assert population(stopped).log_evidence < -3
-
-
-def test_a_critic_that_raises_is_told_with_what_it_read():
-    def critic(text: str) -> float:
-        raise KeyError(text)
-
-    with pytest.raises(gw.ModelError, match=r"the critic raised KeyError for '[01]'"):
-        particles(MODEL, "[01]{2}", 2, critic=critic)

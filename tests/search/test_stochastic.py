@@ -128,6 +128,9 @@ def test_the_weight_is_that_of_the_greatest_number_which_was_left():
                 kappa = many[count].score or 0.0
                 q = 1 - math.exp(-math.exp(math.log(p) - kappa))
                 assert done.weight == pytest.approx(p / q, rel=1e-4)
+    assert weight(-900.0, -3.0) == pytest.approx(math.exp(-3.0))  # of improbable texts
+    assert weight(-1.0, -900.0) == pytest.approx(math.exp(-1.0))
+    assert weight(-2000.0, -1999.0) == 0.0
 
 
 def test_the_greatest_child_is_its_parent_and_the_others_are_below():
@@ -155,12 +158,6 @@ def test_children_of_a_parent_with_its_own_noise_are_gumbel_numbers():
         shares = (-(-values).exp()).exp()
         steps = torch.arange(1, count + 1) / count
         assert float((shares - steps).abs().max()) < 1.95 / math.sqrt(count)  # 0.1 %
-
-
-def test_weights_of_improbable_texts_are_numbers():
-    assert weight(-900.0, -3.0) == pytest.approx(math.exp(-3.0))
-    assert weight(-1.0, -900.0) == pytest.approx(math.exp(-1.0))
-    assert weight(-2000.0, -1999.0) == 0.0
 
 
 def test_limits_are_known_before_anything_is_drawn():

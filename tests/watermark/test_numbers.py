@@ -64,24 +64,6 @@ def test_numbers_are_uniform_and_those_of_two_keys_have_nothing_in_common(kind: 
     assert abs(np.corrcoef(one, two)[0, 1]) < 4 / count**0.5
 
 
-def test_keys_of_any_kind_differ_and_the_order_of_a_context_counts() -> None:
-    keys: list[str | bytes | int] = ["1", 1, "2", b"\xff", -1, 10**40, "x" * 1000]
-    assert len({secret_of(key) for key in keys}) == len(keys)
-    scheme = Scheme(5, "left", 2)
-    one, other = row_keys(scheme, torch.tensor([[1, 2], [2, 1]])).tolist()
-    assert one != other
-    least = Scheme(5, "min", 2)
-    one, other = row_keys(least, torch.tensor([[1, 2], [2, 1]])).tolist()
-    assert one == other
-
-
-def test_contexts_are_the_tokens_before() -> None:
-    assert windows([1], 2).shape == (0, 2)
-    assert windows([1, 2, 3], 0).shape == (4, 0)
-    assert not repeats([], 1)
-    assert repeats([7, 1, 7], 1)
-
-
 @pytest.mark.parametrize("kind", ["left", "min", "unigram"])
 def test_what_is_green_in_one_place_says_nothing_of_another(kind: Kind) -> None:
     scheme = Scheme(secret_of("key"), kind, SIZES[kind])
@@ -95,3 +77,15 @@ def test_what_is_green_in_one_place_says_nothing_of_another(kind: Kind) -> None:
     )
     assert scheme.ranked is scheme
     assert replace(scheme, kind="self").ranked.kind == "min"
+
+
+def test_keys_differ_and_a_context_is_the_tokens_before_in_their_order() -> None:
+    keys: list[str | bytes | int] = ["1", 1, "2", b"\xff", -1, 10**40, "x" * 1000]
+    assert len({secret_of(key) for key in keys}) == len(keys)
+    for kind, count in (("left", 2), ("min", 1)):
+        scheme = Scheme(5, kind, 2)
+        assert len({*row_keys(scheme, torch.tensor([[1, 2], [2, 1]])).tolist()}) == count
+    assert windows([1], 2).shape == (0, 2)
+    assert windows([1, 2, 3], 0).shape == (4, 0)
+    assert not repeats([], 1)
+    assert repeats([7, 1, 7], 1)
