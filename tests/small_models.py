@@ -45,43 +45,21 @@ SMALL = {
 LETTERS = gw.Vocabulary([*(bytes([b]) for b in range(32)), b"<eos>"], eos_ids={32})
 
 
-def _llama(layers: int) -> Any:
-    return LlamaConfig(**SMALL, num_hidden_layers=layers)
-
-
-def _qwen2(layers: int) -> Any:
-    return Qwen2Config(**SMALL, num_hidden_layers=layers)
-
-
-def _mistral(layers: int) -> Any:
-    return MistralConfig(**SMALL, num_hidden_layers=layers, sliding_window=4)
-
-
 def _gemma3(layers: int) -> Any:
     sorts = ["sliding_attention", "full_attention"] * layers
-    return Gemma3TextConfig(
-        **SMALL,
-        num_hidden_layers=layers,
-        sliding_window=4,
-        layer_types=sorts[:layers],
-        final_logit_softcapping=8.0,
-    )
+    more = {"layer_types": sorts[:layers], "final_logit_softcapping": 8.0}
+    return Gemma3TextConfig(**SMALL, num_hidden_layers=layers, sliding_window=4, **more)
 
 
-def _gpt2(layers: int) -> Any:
-    return GPT2Config(
-        vocab_size=50_300,
-        n_embd=32,
-        n_layer=layers,
-        n_head=4,
-        n_positions=64,
-        initializer_range=0.5,
-    )
-
-
+GPT2 = {"vocab_size": 50_300, "n_embd": 32, "n_head": 4, "n_positions": 64}
 KINDS: dict[str, Callable[[int], Any]] = {
-    "llama": _llama, "qwen2": _qwen2, "mistral": _mistral, "gemma3": _gemma3, "gpt2": _gpt2,
-}  # fmt: skip
+    "llama": lambda layers: LlamaConfig(**SMALL, num_hidden_layers=layers),
+    "qwen2": lambda layers: Qwen2Config(**SMALL, num_hidden_layers=layers),
+    "mistral": lambda n: MistralConfig(**SMALL, num_hidden_layers=n, sliding_window=4),
+    "gemma3": _gemma3,
+    "gpt2": lambda layers: GPT2Config(**GPT2, n_layer=layers, initializer_range=0.5),
+}
+
 
 with_llama_cpp = pytest.mark.skipif(
     not installed("llama_cpp"), reason="llama-cpp-python: tests/engines/run.py llama-cpp"
@@ -112,19 +90,9 @@ def model(kind: str, layers: int = 2) -> Any:
 @cache
 def tiny(kind: str = "llama", layers: int = 2, seed: int = 0, context: int = 512) -> Any:
     """A language model of random weights over every byte, a few pairs of letters and an end id."""
-    pieces = [
-        *sorted(ByteLevel.alphabet()),
-        "th",
-        "he",
-        "in",
-        "er",
-        "an",
-        "Ġa",
-        '",',
-        '":',
-        "<eos>",
-    ]
     merges = ["t h", "h e", "i n", "e r", "a n", "Ġ a", '" ,', '" :']
+    pairs = [pair.replace(" ", "") for pair in merges]
+    pieces = [*sorted(ByteLevel.alphabet()), *pairs, "<eos>"]
     model = bpe({piece: place for place, piece in enumerate(pieces)}, merges)
     ends = [added("<eos>", len(pieces) - 1)]
     given = tokenizer_file(model, pre_tokenizer=BYTE_LEVEL, decoder=BYTE_LEVEL, added_tokens=ends)

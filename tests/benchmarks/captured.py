@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from typing import TYPE_CHECKING, Annotated, Any, Final
+from unittest import mock
 
 import typer
 
@@ -67,22 +68,16 @@ def measured(model: "Model", rows: int, tokens: int, rounds: int) -> Iterator[Li
 
     backend: Any = model.language_model
     weights = sum(each.nbytes for each in backend.module.parameters())
-    floor = 1e3 * weights / bandwidth(backend.device)
-    kind, free = backend.device.type, 0.0
-    had = STRATEGIES.get(kind)
-    STRATEGIES.setdefault(kind, lambda work, _: work)
-    try:
+    floor, free = 1e3 * weights / bandwidth(backend.device), 0.0
+    given = {backend.device.type: lambda work, _: work, **STRATEGIES}
+    with mock.patch.dict(STRATEGIES, given):
         for name, (own, source) in texts(model).items():
             made, plain = in_turns(lambda: step(own, source, rows, tokens), rounds)  # noqa: B023
             free = free or made
             reading = floor * len(own._ensemble.backbones)
             yield line(rows, name, made, free, reading) | {"step by step, ms": plain}
-    finally:
-        if had is None:
-            del STRATEGIES[kind]
     times = [theirs(model, rows, tokens) for _ in range(rounds + 1)][1:]
-    made = statistics.median(times)
-    yield line(rows, "transformers", made, free, floor)
+    yield line(rows, "transformers", statistics.median(times), free, floor)
 
 
 def line(rows: int, text: str, step: float, free: float, reading: float) -> dict[str, Any]:
@@ -94,32 +89,19 @@ def line(rows: int, text: str, step: float, free: float, reading: float) -> dict
 def in_turns(work: Callable[[], float], rounds: int) -> tuple[float, float]:
     """Milliseconds with and without captured steps; the first round captures."""
     times: dict[str, list[float]] = {"on": [], "off": []}
-    before = os.environ.get("GUIDEWAY_CAPTURE")
-    try:
-        for turn in range(-1, rounds):
-            for how, found in times.items():
-                os.environ["GUIDEWAY_CAPTURE"] = how
+    for turn in range(-1, rounds):
+        for how, found in times.items():
+            with mock.patch.dict(os.environ, GUIDEWAY_CAPTURE=how):
                 made = work()
-                if turn >= 0:
-                    found.append(made)
-    finally:
-        os.environ.pop("GUIDEWAY_CAPTURE")
-        if before is not None:
-            os.environ["GUIDEWAY_CAPTURE"] = before
+            if turn >= 0:
+                found.append(made)
     return statistics.median(times["on"]), statistics.median(times["off"])
 
 
 def step(model: "Model", source: Any, rows: int, tokens: int) -> float:
     """Milliseconds between two tokens of the longest row."""
-    found = model.generate(
-        [PROMPT] * rows,
-        source,
-        batch_size=rows,
-        max_new_tokens=tokens,
-        temperature=1.0,
-        seed=1,
-        speculate="off",
-    )
+    settings = {"batch_size": rows, "max_new_tokens": tokens, "temperature": 1.0, "seed": 1}
+    found = model.generate([PROMPT] * rows, source, speculate="off", **settings)
     longest = max(found, key=lambda each: each.stats.forwards)
     return 1e3 * longest.stats.time_per_output_token
 
@@ -130,16 +112,10 @@ def theirs(model: "Model", rows: int, tokens: int) -> float:
 
     backend: Any = model.language_model
     prompt = torch.tensor([model.tokenizer.encode(PROMPT)] * rows, device=backend.device)
+    settings = {"max_new_tokens": tokens, "do_sample": True, "top_k": 0, "pad_token_id": 0}
+    settings |= {"cache_implementation": "static", "attention_mask": torch.ones_like(prompt)}
     began = time.perf_counter()
-    made = backend.module.generate(
-        prompt,
-        attention_mask=torch.ones_like(prompt),
-        max_new_tokens=tokens,
-        do_sample=True,
-        top_k=0,
-        cache_implementation="static",
-        pad_token_id=0,
-    )
+    made = backend.module.generate(prompt, **settings)
     made.tolist()
     return 1e3 * (time.perf_counter() - began) / (made.shape[1] - prompt.shape[1])
 

@@ -144,15 +144,13 @@ def free(model: "Model", size: Size) -> list[Line]:
     """Free text, greedy and sampled."""
     lines = list[Line]()
     ways: dict[str, dict[str, Any]] = {"greedy": {}, "sampled": {"temperature": 1.0, "seed": 0}}
-    for way, settings in ways.items():
+    for way, more in ways.items():
+        arguments = {"max_new_tokens": size.tokens // 2, **more}
 
-        def ours(speculate: str, more: Mapping[str, Any] = settings) -> Engine:
+        def ours(speculate: str, arguments: dict[str, Any] = arguments) -> Engine:
             def run(prompt: str) -> Cost:
-                with model.session() as session:
-                    arguments = {"max_new_tokens": size.tokens // 2, **more}
-                    return measured(
-                        lambda: session.generate(prompt, speculate=speculate, **arguments)
-                    )
+                with model.session() as own:
+                    return measured(lambda: own.generate(prompt, speculate=speculate, **arguments))
 
             return run
 
@@ -259,18 +257,15 @@ def usual(module: Any) -> Any:
 
 def rows(model: "Model", size: Size) -> list[Line]:
     """Milliseconds of a forward. Both take turns; the figure is one that a tenth of them beats."""
-    import torch
-
     backend: Any = model.language_model
     layers = {"usual layers": usual(backend.module), "guideway": backend.module}
     held = [backend.prefill([[1] * size.tokens])[0]]
     lines = list[Line]()
     for count in (1, 2, 4, 6, 8, 12, 16, 24, 48):
-        new = torch.ones(1, count, dtype=torch.int64, device=backend.device)
         costs: dict[str, list[tuple[float, float]]] = {name: [] for name in layers}
         for name, module in [*layers.items()] * (10 * size.runs):
             backend.module = module
-            cost = timed(lambda new=new: extended(backend, held, new))
+            cost = timed_forward(backend, held, count)
             costs[name].append((cost.seconds, cost.processor))
         line: Line = {"tokens": count}
         for place, unit in enumerate(("ms", "processor ms")):
@@ -293,7 +288,11 @@ def draft(model: "Model", size: Size) -> list[Line]:
         f"exit_at({count})": model.exit_at(count) for count in sorted({layers * 2 // 3, layers - 2})
     }
     drafts["ngram of the answers"] = gw.ngram(answers, model)
-    forward = forward_cost(model, size.tokens, 1 + GAMMA)
+    held, times = [model.language_model.prefill([[1] * size.tokens])[0]], dict[int, float]()
+    for count in (1, 1 + GAMMA):
+        costs = [timed_forward(model.language_model, held, count) for _ in range(9)]
+        times[count] = min(cost.processor for cost in costs)
+    forward = times[1 + GAMMA] / times[1]
     with TemporaryDirectory() as folder:
         drafts["heads of the answers"] = gw.train_heads(model, answers, Path(folder), GAMMA)
         return [drafted(model, name, small, size, forward) for name, small in drafts.items()]
@@ -412,36 +411,16 @@ def request(model: "Model", prompt: Any, source: Any, tokens: int) -> Any:
     return Call(Ensemble(model.node), prompt, source, **settings).only_job().request
 
 
-def forward_cost(model: "Model", length: int, tokens: int, rounds: int = 9) -> float:
-    """A forward of so many tokens after `length` others, in forwards of one."""
-    import torch
-
-    backend: Any = model.language_model
-    cache, _ = backend.prefill([[1] * length])
-    times: dict[int, list[float]] = {1: [], tokens: []}
-    for count in [*times] * rounds:
-        new = torch.ones(1, count, dtype=torch.int64, device=backend.device)
-        began = time.process_time()
-        longer, _ = backend.extend(cache, new)
-        times[count].append(time.process_time() - began)
-        cache = backend.crop(longer, [count])
-    return min(times[tokens]) / min(times[1])
-
-
 def formula(model: "Model", size: Size) -> list[Line]:
     """Examples of the formula; the notes give 1.82, and 3.4 for the third, which was measured."""
     from guideway.sampling.speculation import best_gamma, expected_speedup
 
-    return [
-        {
-            "α": rate,
-            "γ": gamma,
-            "c": cost,
-            "speed-up": f"{expected_speedup(rate, gamma, cost):.4f}",
-            "best γ": best_gamma(rate, cost),
-        }
-        for rate, gamma, cost in ((0.7, 3, 0.13), (0.7, 4, 0.13), (0.75, 7, 0.02), (0.8, 5, 0.13))
-    ]
+    lines = list[Line]()
+    for rate, gamma, cost in ((0.7, 3, 0.13), (0.7, 4, 0.13), (0.75, 7, 0.02), (0.8, 5, 0.13)):
+        gain = f"{expected_speedup(rate, gamma, cost):.4f}"
+        best = best_gamma(rate, cost)
+        lines.append({"α": rate, "γ": gamma, "c": cost, "speed-up": gain, "best γ": best})
+    return lines
 
 
 # --- a chat's second turn -----------------------------------------------------------------------
@@ -498,8 +477,6 @@ def first_token(model: "Model", prompt: Any) -> tuple[float, Any]:
 
 def packed(model: "Model", size: Size) -> list[Line]:
     """Tokens a second of one row after 100 others; the weights take turns."""
-    import torch
-
     from guideway.errors import ModelError
     from guideway.extras import installed
     from guideway.models.packed import KINDS, pack
@@ -513,28 +490,27 @@ def packed(model: "Model", size: Size) -> list[Line]:
             pack(module, kind)
             models[kind] = TransformersModel(module, model.tokenizer)
     seconds: dict[str, list[float]] = {name: [] for name in models}
-    token = torch.ones(1, 1, dtype=torch.int64, device=backend.device)
     for _ in range(size.runs):
         for name, each in models.items():
             held = [each.prefill([[1] * 100])[0]]
-            for _ in range(10):
-                cost = timed(lambda each=each, held=held: extended(each, held, token))
-                seconds[name].append(cost.processor)
-    usual_, *_ = (min(each) for each in seconds.values())
+            seconds[name] += [timed_forward(each, held, 1).processor for _ in range(10)]
+    least = {name: min(each) for name, each in seconds.items()}
+    first = next(iter(least.values()))
     return [
-        {
-            "weights": name,
-            "tokens a processor second": 1 / min(each),
-            "× the first": usual_ / min(each),
-        }
-        for name, each in seconds.items()
+        {"weights": name, "tokens a processor second": 1 / each, "× the first": first / each}
+        for name, each in least.items()
     ]
 
 
-def extended(backend: Any, held: list[Any], new: Any) -> None:
-    """A forward after the cache in `held`, which forgets its tokens."""
-    longer, _ = backend.extend(held.pop(), new)
-    held.append(backend.crop(longer, [new.shape[1]]))
+def timed_forward(backend: Any, held: list[Any], count: int) -> Cost:
+    """A forward of so many tokens after the cache in `held`, which forgets them."""
+    import torch
+
+    new = torch.ones(1, count, dtype=torch.int64, device=backend.device)
+    found = list[Any]()
+    cost = timed(lambda: found.append(backend.extend(held.pop(), new)[0]))
+    held.append(backend.crop(found[0], [count]))
+    return cost
 
 
 PARTS: Final[Mapping[str, Callable[["Model", Size], list[Line]]]] = {

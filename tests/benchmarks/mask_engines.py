@@ -27,17 +27,13 @@ Schema = Mapping[str, Any]
 class Text(Protocol):
     """A text in the making."""
 
-    def mask(self) -> object:
-        """Compute the mask of the next token."""
-        ...
+    def mask(self) -> object: ...
 
     def step(self, token: int) -> bool:
         """Compute the mask, and take `token` if it allows it."""
         ...
 
-    def ends(self) -> bool:
-        """Whether the text may end here."""
-        ...
+    def ends(self) -> bool: ...
 
 
 Begin = Callable[[], Text]
@@ -47,12 +43,7 @@ Compile = Callable[[Schema], Begin]
 
 
 def engines(backend: Backend, vocabulary: Vocabulary) -> dict[str, Compile]:
-    """The engines that there are here, by name.
-
-    Args:
-        backend: the tokenizer, for engines that read it themselves.
-        vocabulary: the same as bytes.
-    """
+    """The engines that there are here, by name."""
     found: dict[str, Compile] = {
         "guideway": lambda schema: guideway(JsonSchema(schema), vocabulary)
     }
@@ -105,18 +96,15 @@ class GuidewayText:
         self._constraint, self._state = constraint, constraint.start()
 
     def mask(self) -> object:
-        """Compute the mask."""
         return self._constraint.mask(self._state)
 
     def step(self, token: int) -> bool:
-        """Mask and advance."""
         if not has(self._constraint.mask(self._state), token):
             return False
         self._state = self._constraint.advance(self._state, token)
         return True
 
     def ends(self) -> bool:
-        """Whether it accepts."""
         return self._constraint.accepts(self._state)
 
 
@@ -148,17 +136,14 @@ class LlguidanceText:
         self._matcher, self._bitmask, self._fill = matcher, bitmask, fills.fill_next_token_bitmask
 
     def mask(self) -> object:
-        """Compute the mask."""
         return self._fill(self._matcher, self._bitmask, 0)
 
     def step(self, token: int) -> bool:
-        """Mask and consume."""
         self._fill(self._matcher, self._bitmask, 0)
         allowed = bool(int(self._bitmask[0, token // 32]) >> token % 32 & 1)
         return allowed and bool(self._matcher.consume_token(token))
 
     def ends(self) -> bool:
-        """Whether it accepts."""
         return bool(self._matcher.is_accepting())
 
 
@@ -187,14 +172,11 @@ class XgrammarText:
         self._matcher, self._bitmask = matcher, bitmask
 
     def mask(self) -> object:
-        """Compute the mask."""
         return self._matcher.fill_next_token_bitmask(self._bitmask)
 
     def step(self, token: int) -> bool:
-        """Mask and accept."""
         self._matcher.fill_next_token_bitmask(self._bitmask)
         return bool(self._matcher.accept_token(token))
 
     def ends(self) -> bool:
-        """Whether it accepts."""
         return bool(self._matcher.is_completed())

@@ -24,19 +24,12 @@ if TYPE_CHECKING:
 @final
 @dataclass(frozen=True, slots=True)
 class Timings:
-    """What one engine did.
+    """What one engine did: seconds, and titles of schemas."""
 
-    Attributes:
-        steps: seconds of each mask with the commit of a token.
-        firsts: seconds of each compilation with the first mask.
-        refused: schemas that it refused.
-        wrong: schemas with an allowed text that it did not allow.
-    """
-
-    steps: list[float] = field(default_factory=list[float])
-    firsts: list[float] = field(default_factory=list[float])
+    steps: list[float] = field(default_factory=list[float])  # a mask and the commit of a token
+    firsts: list[float] = field(default_factory=list[float])  # compiling, and the first mask
     refused: set[str] = field(default_factory=set[str])
-    wrong: set[str] = field(default_factory=set[str])
+    wrong: set[str] = field(default_factory=set[str])  # an allowed text was not allowed
 
 
 def masks(

@@ -27,18 +27,13 @@ NETWORK: Final = 1.25e9  # bytes a second: 10 Gbit/s
 @final
 @dataclass(slots=True)
 class Request:
-    """A request and what became of it; times are seconds.
-
-    Attributes:
-        times: when each token of the text was there.
-        read: tokens of the prompt that have been read.
-    """
+    """A request and what became of it; times are seconds."""
 
     arrival: float
     prompt: int
     output: int
-    times: list[float] = field(default_factory=list[float])
-    read: int = 0
+    times: list[float] = field(default_factory=list[float])  # when each token was there
+    read: int = 0  # tokens of the prompt
 
     @property
     def first(self) -> float:
@@ -54,17 +49,11 @@ class Request:
 @final
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How workers share the work.
+    """How workers share the work."""
 
-    Attributes:
-        readers: workers that only read prompts; 0 if every worker does both.
-        workers: all workers.
-        chunk: tokens of a step, at most; None for whole prompts that stop decoding.
-    """
-
-    workers: int
-    readers: int = 0
-    chunk: int | None = None
+    workers: int  # all of them
+    readers: int = 0  # those that only read prompts; 0 if every worker does both
+    chunk: int | None = None  # tokens of a step, at most; None for whole prompts
 
     def __str__(self) -> str:
         """As in the tables."""
@@ -199,21 +188,13 @@ def load_of(rate: float, prompt: int, output: int, requests: int, seed: int = 0)
 @final
 @dataclass(frozen=True, slots=True)
 class Served:
-    """Figures of a simulation.
-
-    Attributes:
-        plan: the plan.
-        first: the time to the first token, 90th percentile.
-        gap: the time between tokens, 99th percentile.
-        good: the share of requests within both limits.
-        tokens: tokens a second.
-    """
+    """Figures of a simulation."""
 
     plan: str
-    first: float
-    gap: float
-    good: float
-    tokens: float
+    first: float  # time to the first token, 90th percentile
+    gap: float  # time between tokens, 99th percentile
+    good: float  # share of requests within both limits
+    tokens: float  # tokens a second
 
 
 def figures(plan: Plan, served: Sequence[Request], first: float, gap: float) -> Served:

@@ -25,21 +25,13 @@ SAVED: Final = Path(__file__).parent / "steps.json"
 @final
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """Times of one model on one machine.
+    """Times of one model on one machine."""
 
-    Attributes:
-        curve: tokens of a forward without earlier ones, and its seconds, in the order of tokens.
-        read: seconds for each pair of a token that is read and an earlier one.
-        decode: seconds for each earlier token of a row that decodes one token.
-        cache: bytes of the cache for each token.
-        about: the model and the machine.
-    """
-
-    curve: tuple[tuple[int, float], ...]
-    read: float
-    decode: float
-    cache: int
-    about: str
+    curve: tuple[tuple[int, float], ...]  # tokens of a forward without earlier ones, and seconds
+    read: float  # seconds for each pair of a token that is read and an earlier one
+    decode: float  # seconds for each earlier token of a row that decodes one token
+    cache: int  # bytes for each token
+    about: str  # the model and the machine
 
     def seconds(
         self, read: int, rows: int, read_pairs: float = 0, decode_pairs: float = 0

@@ -56,20 +56,23 @@ def test_lark_judges_what_is_in_lark() -> None:
 
 
 def test_tables_and_masks_choose_the_same_tokens() -> None:
+    words = tables.made_vocabulary(5000)
+    assert words.width == len(set(words.tokens)) == 5000  # no spelling twice
+    assert {bytes([byte]) for byte in range(256)} <= set(words.tokens)
     constraint = tables.compiled(tables.made_vocabulary(700))
     forward = tables.Forward(700, 1, 16, CPU)
     asking = tables.Masks(constraint, forward, 3)
     asking._tokens.copy_(torch.tensor([1, 5, 9]))
-    kinds = [tables.on_device(constraint, 3, CPU, anew=True) for _ in range(1)]
-    tokens = [asking._tokens.clone() for _ in kinds]
-    plain = partial(tables._tables, forward, tokens[0], kinds[0])
+    tokens = asking._tokens.clone()
+    held = tables.on_device(constraint, 3, CPU, anew=True)
+    plain = partial(tables._tables, forward, tokens, held)
     states = [constraint.start()] * 3
     ended = 0
     for _ in range(120):
         for step in (asking, plain):
             step()
         chosen = asking._tokens.tolist()
-        assert [each.tolist() for each in tokens] == [chosen]
+        assert tokens.tolist() == chosen
         for row, token in enumerate(chosen):
             if token in constraint.vocabulary.eos_ids:
                 assert constraint.accepts(states[row])
@@ -103,9 +106,3 @@ def test_what_a_graph_reads_lives_as_long_as_the_graph(monkeypatch) -> None:
     done = int(kept[0])
     loop()
     assert (int(kept[0]), replayed) == (done, [1]), "a graph runs in the step's stead"
-
-
-def test_the_vocabulary_has_every_byte_and_no_spelling_twice() -> None:
-    vocabulary = tables.made_vocabulary(5000)
-    assert vocabulary.width == len(set(vocabulary.tokens)) == 5000
-    assert vocabulary.closed

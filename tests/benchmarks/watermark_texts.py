@@ -41,13 +41,7 @@ RECORDS: Final = {"type": "array", "items": RECORD, "minItems": 8, "maxItems": 8
 @final
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """A text that a model wrote.
-
-    Attributes:
-        tokens: of the text.
-        text: what they spell.
-        loss: the mean of −log p of its tokens, given what was allowed.
-    """
+    """A text that a model wrote, and the mean of −log p of its tokens, given what was allowed."""
 
     tokens: list[int]
     text: str
@@ -57,27 +51,16 @@ class Marked:
 @final
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Which texts are generated.
-
-    Attributes:
-        model: its name.
-        dtype: of its weights.
-        count: of texts.
-        tokens: of each text that count; the first one has no context.
-        temperature: of the draw.
-        batch: texts at once.
-        corpus: what prompts are taken from.
-        records: whether JSON is written.
-    """
+    """Which texts are generated."""
 
     model: str
-    dtype: str
+    dtype: str  # of its weights
     count: int
-    tokens: int
+    tokens: int  # of each text that count; the first one has no context
     temperature: float
     batch: int
-    corpus: str
-    records: bool
+    corpus: str  # what prompts are taken from
+    records: bool  # whether JSON is written
 
     def texts(self, model: "Model", mark: "Watermark") -> list[Marked]:
         """The texts: those that are kept, and those that are missing, which are generated."""
@@ -121,14 +104,9 @@ class Plan:
             settings |= dict.fromkeys(("min_new_tokens", "max_new_tokens"), self.tokens + 1)
         each = [Sampling(seed=first + n, **settings) for n in range(len(prompts))]
         results = model.generate(prompts, RECORDS if self.records else None, sampling=each)
-        return [
-            Marked(
-                list(each.tokens),
-                each.text,
-                (each.log_z - sum(each.logprobs)) / max(1, len(each.tokens)),
-            )
-            for each in results
-        ]
+        losses = [(each.log_z - sum(each.logprobs)) / max(1, len(each.tokens)) for each in results]
+        pairs = zip(results, losses, strict=True)
+        return [Marked(list(each.tokens), each.text, loss) for each, loss in pairs]
 
 
 def read_texts(paths: Sequence[Path]) -> str:

@@ -46,13 +46,10 @@ SETTINGS: dict[str, dict[str, Any]] = {
 
 def sequences(settings: dict[str, Any]) -> list[Sequence]:
     """Rows that have had some tokens."""
-    rows = list[Sequence]()
-    for number in range(ROWS):
-        sampling = Sampling(**settings, max_new_tokens=50)
-        row = Sequence(number, Request((1, 2), None, sampling), VOCABULARY, 50)
-        for token in (97, 98, 97, 98 + number):
-            assert row.take(token, -1.0, 0.0)
-        rows.append(row)
+    request = Request((1, 2), None, Sampling(**settings, max_new_tokens=50))
+    rows = [Sequence(number, request, VOCABULARY, 50) for number in range(ROWS)]
+    for number, row in enumerate(rows):
+        assert all(row.take(token, -1.0, 0.0) for token in (97, 98, 97, 98 + number))
     return rows
 
 
@@ -93,17 +90,20 @@ def test_what_waits_is_told(gpu: torch.device) -> None:
     assert stops(lambda: number + 1) == []
 
 
-@pytest.mark.parametrize("how", SETTINGS)
-@pytest.mark.parametrize("name", EXPRESSIONS)
-def test_a_step_waits_once_for_its_tokens(gpu: torch.device, name: str, how: str) -> None:
-    found = stops(step(gpu, EXPRESSIONS[name], SETTINGS[how], None))
-    assert len(found) == 1, found
+MARKS: list[tuple[str, str, Any]] = [
+    ("one", "drawn", kind) for kind in ("left", "min", "unigram", "synthid", "gumbel")
+]
 
 
-@pytest.mark.parametrize("kind", ["left", "min", "unigram", "synthid", "gumbel"])
-def test_so_it_does_with_a_watermark(gpu: torch.device, kind: Any) -> None:
-    scheme = Scheme(secret=1, kind=kind, context=0 if kind == "unigram" else 2)
-    found = stops(step(gpu, MAIN, SETTINGS["drawn"], scheme))
+@pytest.mark.parametrize(
+    ("name", "how", "kind"),
+    [*((name, how, None) for name in EXPRESSIONS for how in SETTINGS), *MARKS],
+)
+def test_a_step_waits_once_for_its_tokens(
+    gpu: torch.device, name: str, how: str, kind: Any
+) -> None:
+    scheme = kind and Scheme(secret=1, kind=kind, context=0 if kind == "unigram" else 2)
+    found = stops(step(gpu, EXPRESSIONS[name], SETTINGS[how], scheme))
     assert len(found) == 1, found
 
 

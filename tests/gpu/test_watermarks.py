@@ -72,24 +72,17 @@ def test_green_lists_and_tournaments_are_the_same(
 
     def parts(device: torch.device) -> list[Tensor]:
         at = contexts.to(device)
-        each = numbers(scheme, at, None, WIDTH)
+        each, some = (numbers(scheme, at, which, WIDTH) for which in (None, ids.to(device)))
         within = numbers(scheme.ranked, at, None, WIDTH, places.to(device))
         key = row_keys(scheme.ranked, at, places.to(device))
         count = green_count(key, allowed.to(device).sum(1), scheme.gamma)
-        return [
-            each,
-            numbers(scheme, at, ids.to(device), WIDTH),
-            within,
-            key,
-            count,
-            green_free(each, scheme.gamma),
-            green_within(within, allowed.to(device), count),
-        ]
+        lists = green_free(each, scheme.gamma), green_within(within, allowed.to(device), count)
+        return [each, *lists, some, within, key, count]
 
     expected = parts(CPU)
     for mine, theirs in zip(parts(gpu), expected, strict=True):
         assert torch.equal(mine.cpu(), theirs)
-    each, green = expected[0], expected[5]
+    each, green, *_ = expected
     for delta in (2.0, math.inf):
         marked = biased(row.to(gpu), green.to(gpu), ends.to(gpu), delta)
         same(marked, biased(row, green, ends, delta))

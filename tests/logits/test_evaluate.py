@@ -334,7 +334,7 @@ def test_leaves_are_told_once_and_can_be_changed_everywhere():
     filtered = Filtered("nucleus", A, 0.5, "pre_mask"), PLAUSIBLE
     kinds = [total([(1, A), (2, B)]), Maximum((A, B)), Minimum((A, B)), Farthest(A, (B,))]
     for node in (*kinds, *filtered, guided(A, [pair])):
-        changed = mapped(node, lambda leaf: Leaf(leaf.source + "!", leaf.name))
+        changed = mapped(node, lambda leaf: Leaf(f"{leaf.source}!", leaf.name))
         assert type(changed) is type(node)
         assert show(changed) == show(node)
         assert Leaf("a!", "base") in leaves(changed)

@@ -21,12 +21,12 @@ def smollm2() -> TransformersModel:
 
 
 @pytest.fixture(scope="session")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A checkpoint with random weights, as `save_pretrained` writes it; its blocks fit int4."""
-    place = tmp_path_factory.mktemp("model")
+def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A checkpoint with random weights, tied or not, whose blocks fit int4."""
+    place, tied = tmp_path_factory.mktemp("model"), getattr(request, "param", False)
     torch.manual_seed(0)
     sizes: dict[str, Any] = SMALL | {"intermediate_size": 64, "eos_token_id": [50_256, 11]}
-    config = LlamaConfig(**sizes, num_hidden_layers=2, tie_word_embeddings=True)
+    config = LlamaConfig(**sizes, num_hidden_layers=2, tie_word_embeddings=tied)
     AutoModelForCausalLM.from_config(config).save_pretrained(place)
     tokenizer(tokenizer_folder("gpt2")).save_pretrained(place)
     return place

@@ -98,6 +98,7 @@ def test_weights_belong_to_the_layer_however_they_change() -> None:
                 compare(each, torch.randn(count, 24))
 
 
+@pytest.mark.parametrize("folder", [True], indirect=True, ids=["tied"])
 def test_a_loaded_model_is_that_of_transformers(folder: Path) -> None:
     plain = AutoModelForCausalLM.from_pretrained(folder)
     model = load(folder, device="cpu")

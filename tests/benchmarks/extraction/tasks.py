@@ -17,19 +17,12 @@ MAX_NEW_TOKENS: Final = 256  # the longest right answer takes about 150, indente
 @final
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One text and what to make of it.
+    """One text and what to make of it."""
 
-    Attributes:
-        name: of the text, and in `MODELS`.
-        type: what to extract.
-        messages: the chat that asks for it: the text, then a description of the type.
-        expected: what the text says, as JSON.
-    """
-
-    name: str
-    type: type[BaseModel]
-    messages: list[dict[str, str]]
-    expected: dict[str, Any]
+    name: str  # of the text, and in `MODELS`
+    type: type[BaseModel]  # what to extract
+    messages: list[dict[str, str]]  # the text, then a description of the type
+    expected: dict[str, Any]  # what the text says, as JSON
 
     def prompt(self, tokenizer: Any) -> str:
         """The messages as the model's chat template writes them: what every engine is given."""
