@@ -78,17 +78,20 @@ class Lax:
         return self.whole
 
 
-def test_masks_of_all_schemas_are_measured(tokenizer: str, lines: Lines) -> None:
-    (line,) = lines("masks", "--tokenizer", tokenizer, "--rounds", "1", "--engine", "guideway")
+def test_masks_of_all_schemas_are_measured(
+    tokenizer: str, lines: Lines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = ("--tokenizer", tokenizer, "--rounds", "1")
+    (line,) = lines("masks", *options, "--engine", "guideway")
     assert (line["refused"], line["wrong"]) == ([], [])
     assert line["steps"] > 500
     assert 0 < line["p50, µs"] <= line["p99, µs"] <= line["p99.9, µs"]
     assert 0 < line["compile + first mask, p50, ms"] <= line["p99, ms"]
+    monkeypatch.setattr(batches, "BATCHES", {"label": ("label",)})
+    line, *_ = lines("batches", *options, "--rows", "5")
+    assert (line["schemas"], line["engine"]) == ("label", "guideway")
+    assert all(line[f"{stage}, CPU ms"] >= 0 for stage in ("cold", "warm", "again"))
 
-
-def test_schemas_that_an_engine_refuses_or_reads_otherwise_are_named(
-    tokenizer: str, lines: Lines, monkeypatch: pytest.MonkeyPatch
-) -> None:
     def picky(schema: Any) -> Any:
         if "enum" in schema:
             raise ValueError(schema)
@@ -96,18 +99,9 @@ def test_schemas_that_an_engine_refuses_or_reads_otherwise_are_named(
 
     engines = {"picky": picky, "open": lambda _: lambda: Lax(whole=False)}
     monkeypatch.setattr(mask_engines, "engines", lambda *_: engines)
-    first, second = lines("masks", "--tokenizer", tokenizer, "--rounds", "1")
+    first, second = lines("masks", *options)
     assert (first["refused"], first["wrong"]) == (["label"], [])
     assert (second["refused"], len(second["wrong"])) == ([], len(CASES))
-
-
-def test_each_stage_of_a_batch_is_measured(
-    tokenizer: str, lines: Lines, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(batches, "BATCHES", {"label": ("label",)})
-    line, *_ = lines("batches", "--tokenizer", tokenizer, "--rows", "5", "--rounds", "1")
-    assert (line["schemas"], line["engine"]) == ("label", "guideway")
-    assert all(line[f"{stage}, CPU ms"] >= 0 for stage in ("cold", "warm", "again"))
 
 
 def test_grammars_are_measured_in_guideway(tokenizer: str, lines: Lines) -> None:
@@ -158,7 +152,7 @@ def test_kernels_are_compiled_with_an_empty_cache_only(
     assert empty["kernels, s"] > 2 * filled["kernels, s"] > 0
 
 
-def test_each_loop_and_size_has_its_share(lines: Lines) -> None:
+def test_each_loop_and_size_has_its_share(lines: Lines, capsys: Any) -> None:
     small = ("--width", "700", "--layers", "1", "--hidden", "16", "--steps", "2", "--rounds", "2")
     found = lines("tables", *small, "--batch", "1", "--batch", "3")
     loops = ("free", "tables", "masks")
@@ -169,21 +163,15 @@ def test_each_loop_and_size_has_its_share(lines: Lines) -> None:
         added = line["step, µs"] - found[0]["step, µs"]
         assert line["constraint, µs"] == pytest.approx(added)
         assert line["share, %"] == pytest.approx(100 * added / found[0]["step, µs"])
-
-
-@pytest.mark.parametrize("command", ["tables", "warpers"])
-def test_a_device_that_is_not_there_is_told(command: str, capsys) -> None:
-    assert left(command, "--device", "banana") == 1
-    assert "device 'banana' cannot be used here" in capsys.readouterr().err
-
-
-def test_each_stage_and_width_has_its_ratio(lines: Lines) -> None:
     found = lines("warpers", "--rounds", "1", "--width", "3000", "--width", "4000")
     assert [(line["tokens"], line["stage"]) for line in found] == [
         (width, stage) for width in (3000, 4000) for stage in warpers.CASES
     ]
     for line in found:
         assert line["ratio"] == pytest.approx(line["transformers, µs"] / line["guideway, µs"])
+    for command in ("tables", "warpers"):
+        assert left(command, "--device", "banana") == 1
+        assert "device 'banana' cannot be used here" in capsys.readouterr().err
 
 
 def test_each_expression_has_the_forwards_of_its_models(

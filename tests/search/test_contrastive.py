@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 import pytest
 import torch
@@ -114,48 +115,42 @@ def test_the_score_is_the_mean_of_what_tokens_were_chosen_by():
         assert done.score == pytest.approx(worth / 4, abs=1e-5)
 
 
-def reader(kind: str) -> Read:
-    module = model(kind).module
-
+def reader(module: Any) -> Read:
     def read(tokens: list[int]) -> tuple[torch.Tensor, torch.Tensor]:
         with torch.inference_mode():
             states = module.get_decoder()(torch.tensor([tokens])).last_hidden_state[0]
-            return module(torch.tensor([tokens])).logits[0, -1], states
+            return module(torch.tensor([tokens])).logits[0, -1].float(), states.float()
 
     return read
 
 
+def texts_of(vocabulary: gw.Vocabulary) -> list[int]:
+    """The tokens of free text."""
+    spelled = (token for token, spelling in enumerate(vocabulary.tokens) if spelling)
+    return sorted({*spelled, *vocabulary.eos_ids})
+
+
 @pytest.mark.parametrize("kind", ["llama", "gpt2"])
 def test_texts_are_those_of_a_plain_implementation_on_transformers(kind: str):
-    vocabulary = model(kind).vocabulary
-    text = [token for token, spelled in enumerate(vocabulary.tokens) if spelled]
-    free = sorted({*text, *vocabulary.eos_ids})
+    ends, free = model(kind).vocabulary.eos_ids, texts_of(model(kind).vocabulary)
     prompts = [[500, 600, 700], [800], [900, 1000, 1100, 1200, 1300]]
     sampling = Sampling(penalty_alpha=0.6, max_new_tokens=6)
     found = find(model(kind), [Request(tuple(each), sampling=sampling) for each in prompts])
+
+    def over(drawn: list[int]) -> bool:
+        return len(drawn) == 6 or bool({*drawn} & ends)
+
     for prompt, (done,) in zip(prompts, found, strict=True):
-
-        def over(drawn: list[int]) -> bool:
-            return len(drawn) == 6 or bool({*drawn} & vocabulary.eos_ids)
-
-        wanted = plain(reader(kind), prompt, lambda _: free, over, 0.6, 4)
-        assert [*done.tokens] == [token for token in wanted if token not in vocabulary.eos_ids]
+        wanted = plain(reader(model(kind).module), prompt, lambda _: free, over, 0.6, 4)
+        assert [*done.tokens] == [token for token in wanted if token not in ends]
 
 
 @pytest.mark.model
 def test_the_real_model_gives_the_text_of_a_plain_implementation(built_in: Model):
-    module = built_in.language_model.module
-    vocabulary = built_in.vocabulary
-    free = sorted({*(n for n, each in enumerate(vocabulary.tokens) if each), *vocabulary.eos_ids})
-    prompt = "The cat saw the cat and the"
-
-    def read(tokens: list[int]) -> tuple[torch.Tensor, torch.Tensor]:
-        with torch.inference_mode():
-            output = module(torch.tensor([tokens]), output_hidden_states=True)
-        return output.logits[0, -1].float(), output.hidden_states[-1][0].float()
-
+    free, prompt = texts_of(built_in.vocabulary), "The cat saw the cat and the"
     done = built_in.generate(prompt, penalty_alpha=0.6, max_new_tokens=4)
     begun = built_in.tokenizer(prompt)["input_ids"]
+    read = reader(built_in.language_model.module)
     wanted = plain(read, begun, lambda _: free, lambda drawn: len(drawn) == 4, 0.6, 4)
     assert [*done.tokens] == wanted
     assert done.text != built_in.generate(prompt, max_new_tokens=4).text
