@@ -69,16 +69,15 @@ def test_every_kind_is_found_by_its_key_and_by_no_other(kind: dict[str, Any]) ->
 def test_marked_texts_are_those_of_the_constraint(kind: dict[str, Any]) -> None:
     mark = Watermark(key=3, **half(kind))
     model = gw.Model(FakeModel.random(BYTES, 1)).watermarked(mark)
-    found = model.generate(["x", "y"], LIST, temperature=0.9, seed=4, top_k=20, top_p=0.9)
-    if "delta" in kind:  # without draws too
-        found.append(model.generate("x", LIST))
-    for one in found:
+    for one in model.generate(["x", "y"], LIST, temperature=0.9, seed=4, top_k=20, top_p=0.9):
         assert one.finish_reason == "stop"
-        told = mark.detect(one.tokens, BYTES, LIST)
+        found = mark.detect(one.tokens, BYTES, LIST)
         assert gw.compile(LIST, BYTES).matches(one.text)
-        assert told.exempt >= 4 * 3  # "-", "-" and ";" are forced, and rests of words
-        if "delta" in kind:  # a hard one draws green tokens alone
-            assert told.green_fraction == 1.0
+        assert found.exempt >= 4 * 3  # "-", "-" and ";" are forced, and rests of words
+    if "delta" in kind:  # a hard one draws green tokens alone, greedily too
+        for settings in ({}, {"seed": 0}, {"seed": 1}):
+            one = model.generate("x", LIST, **settings)
+            assert mark.detect(one.tokens, BYTES, LIST).green_fraction == 1.0
 
 
 def test_forced_positions_are_drawn_as_without_a_mark_and_are_no_context() -> None:
