@@ -87,27 +87,23 @@ def test_a_file_that_is_not_whole_is_made_again(harm, folder):
     assert {path: path.read_bytes() for path in folder.iterdir()} == whole
 
 
-def test_a_cache_that_cannot_be_written_or_read_only_costs_time(tmp_path, monkeypatch):
-    expected = content(Vocabulary.from_tokenizer_json(byte_level()))
-    blocked = tmp_path / "file"
-    blocked.write_text("not a folder")
-    monkeypatch.setenv("GUIDEWAY_CACHE", str(blocked))
-    assert content(Vocabulary.from_tokenizer_json(byte_level())) == expected
+@pytest.mark.parametrize("harm", ["no folder", "a full disk", "unreadable code", "no home"])
+def test_a_cache_that_cannot_be_written_or_read_only_costs_time(harm, folder, monkeypatch):
+    def fail(*_: object) -> Path:
+        raise RuntimeError if harm == "no home" else OSError(28, "no space left on device")
 
-
-def test_a_write_that_fails_leaves_nothing_behind(folder, monkeypatch):
-    def full(*_: object) -> None:
-        raise OSError(28, "no space left on device")
-
-    monkeypatch.setattr(Path, "replace", full)
+    if harm == "no folder":
+        folder.write_text("")
+    elif harm == "no home":
+        monkeypatch.delenv("GUIDEWAY_CACHE")
+        monkeypatch.setattr(Path, "home", fail)
+        with pytest.raises(OSError, match="set GUIDEWAY_CACHE to a folder"):
+            cache.cache_folder("it")
+    else:
+        owner, name = (Path, "replace") if harm == "a full disk" else (cache, "_code")
+        monkeypatch.setattr(owner, name, fail)
     assert Vocabulary.from_tokenizer_json(byte_level()).width == 20
-    assert list(folder.iterdir()) == []
-
-
-def test_code_that_cannot_be_read_keeps_nothing(folder, monkeypatch):
-    monkeypatch.setattr(cache, "_code", lambda: Path(folder / "none").read_bytes())
-    assert Vocabulary.from_tokenizer_json(byte_level()).width == 20
-    assert not folder.exists()
+    assert not folder.is_dir() or not [*folder.iterdir()]
 
 
 def test_other_code_reads_anew(folder, monkeypatch):
@@ -126,16 +122,14 @@ def test_only_the_most_recent_files_are_kept(folder, monkeypatch):
     assert content(Vocabulary.from_tokenizer_json(text)) == content(newest)
 
 
-def test_small_vocabularies_are_not_worth_a_file(folder, monkeypatch):
+def test_files_hold_no_pickle_and_nothing_but_what_was_read(folder, monkeypatch):
+    Vocabulary.from_tokenizer_json(byte_level())
+    kept = [*folder.iterdir()]
     monkeypatch.undo()
     monkeypatch.setenv("GUIDEWAY_CACHE", str(folder.parent))
-    assert Vocabulary.from_tokenizer_json(byte_level()).trie is not None
-    assert not folder.exists()
-
-
-def test_files_hold_no_pickle_and_nothing_but_what_was_read(folder):
-    Vocabulary.from_tokenizer_json(byte_level())
-    for path in folder.iterdir():
+    assert Vocabulary.from_tokenizer_json(sentencepiece()).trie is not None
+    assert [*folder.iterdir()] == kept  # small vocabularies are not worth a file
+    for path in kept:
         record = unpacked(path.read_bytes())
         assert record is not None
         assert packed(record) == path.read_bytes()
@@ -187,17 +181,6 @@ def test_caches_lie_where_the_system_has_them(
     monkeypatch.setattr(Path, "home", lambda: Path("home"))
     monkeypatch.setattr(sys, "platform", platform)
     assert cache.cache_folder("it") == Path(place)
-
-
-def test_without_a_home_folder_the_variable_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    def homeless() -> Path:
-        raise RuntimeError("Could not determine home directory.")
-
-    monkeypatch.delenv("GUIDEWAY_CACHE", raising=False)
-    monkeypatch.setattr(Path, "home", homeless)
-    with pytest.raises(OSError, match="set GUIDEWAY_CACHE to a folder"):
-        cache.cache_folder("it")
-    assert len(Vocabulary.from_tokenizer_json(byte_level()).tokens) == 20
 
 
 # What is written is read again, and what was written otherwise is not read at all.

@@ -18,18 +18,13 @@ from guideway.vocabulary.vocabulary import Vocabulary
 TOKENS = st.lists(st.one_of(st.none(), st.binary(max_size=3)), max_size=12)
 
 
-def test_end_ids_never_stand_in_a_text_whatever_their_spelling() -> None:
-    vocabulary = Vocabulary([b"a", b"</s>", b"stop", None], eos_ids=[1, 3])
-    assert vocabulary.tokens == (b"a", None, b"stop", None)
+def test_end_ids_and_special_tokens_never_stand_in_a_text_whatever_their_spelling() -> None:
+    tokens = [b"a", b"</s>", b"stop", None, b"<x>"]
+    vocabulary = Vocabulary(tokens, eos_ids=list(np.array([1, 3])), special={"<x>": 4})
+    assert vocabulary.tokens == (b"a", None, b"stop", None, None)
     assert vocabulary.eos_ids == {1, 3}
-    assert vocabulary.special == {"</s>": 1, "<end 3>": 3}
+    assert vocabulary.special == {"</s>": 1, "<end 3>": 3, "<x>": 4}
     assert vocabulary.trie.token_ids.tolist() == [0, 2]
-
-
-def test_special_tokens_lose_their_spelling_and_keep_their_name() -> None:
-    vocabulary = Vocabulary([b"a", b"<x>"], eos_ids={1}, special={"<x>": 1})
-    assert vocabulary.tokens == (b"a", None)
-    assert vocabulary.special == {"<x>": 1}
 
 
 def test_width_may_exceed_the_tokens_and_an_end_id_may_lie_there() -> None:
@@ -37,10 +32,6 @@ def test_width_may_exceed_the_tokens_and_an_end_id_may_lie_there() -> None:
     assert vocabulary.width == 8
     assert vocabulary.eos_ids == {5}
     assert len(vocabulary.tokens) == 1
-
-
-def test_end_ids_from_a_config_array_are_accepted() -> None:
-    assert Vocabulary([b"a", None], eos_ids=list(np.array([1]))).eos_ids == {1}
 
 
 @pytest.mark.parametrize(("arguments", "message"), [
@@ -60,6 +51,10 @@ def test_end_ids_from_a_config_array_are_accepted() -> None:
     ({"tokens": [b"a"], "special": {3: 0}}, "the names in special must be texts, not 3"),
     ({"tokens": [b"a"], "special": {"\ud800": 0}}, "must be texts, not '\\ud800'"),
     ({"tokens": [b"a"], "loss": None}, "loss must be a str, not None"),
+    ({"tokens": 5}, "tokens must be a list"),
+    ({"tokens": b"ab"}, "tokens must be a list"),
+    ({"tokens": [b"a"], "eos_ids": None}, "eos_ids must be a list"),
+    ({"tokens": [b"a"], "eos_ids": "0"}, "eos_ids must be a list"),
 ])  # fmt: skip
 def test_wrong_arguments_are_named(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ModelError) as error:
@@ -129,17 +124,6 @@ def test_vocabularies_load_no_tokenizer_library_until_a_file_is_read() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert loaded.stdout.strip() == "[]"
-
-
-@pytest.mark.parametrize(("arguments", "named"), [
-    ((5,), "tokens"),
-    ((b"ab",), "tokens"),
-    (([b"a"], None), "eos_ids"),
-    (([b"a"], "0"), "eos_ids"),
-])  # fmt: skip
-def test_what_is_no_collection_is_refused(arguments: Any, named: str):
-    with pytest.raises(ModelError, match=f"{named} must be a list"):
-        Vocabulary(*arguments)
 
 
 def test_a_tokenizer_file_is_a_path_or_bytes():
