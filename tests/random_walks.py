@@ -1,11 +1,30 @@
 """Random texts of a constraint, token by token along its masks."""
 
 import random
+from collections.abc import Iterable
+from typing import Any
 
 import guideway as gw
+from guideway.automaton.token_tries import has, unpack
 from guideway.constraint.compiled import CompiledConstraint
 
 BYTES = gw.Vocabulary([bytes([byte]) for byte in range(256)] + [b"<end>"], eos_ids={256})
+
+
+def read(constraint: CompiledConstraint, tokens: Iterable[int], state: Any = None) -> Any:
+    """The state behind some tokens; None where a mask does not allow one of them."""
+    state = state or constraint.start()
+    for token in tokens:
+        if not has(constraint.mask(state), token):
+            return None
+        state = constraint.advance(state, token)
+    return state
+
+
+def reads(constraint: CompiledConstraint, tokens: Iterable[int]) -> bool:
+    """Whether masks allow some tokens, and an end behind them."""
+    state = read(constraint, tokens)
+    return state is not None and constraint.accepts(state)
 
 
 def text_of(constraint: CompiledConstraint, chance: random.Random, most: int) -> bytes:
@@ -16,8 +35,7 @@ def text_of(constraint: CompiledConstraint, chance: random.Random, most: int) ->
     """
     state, text = constraint.start(), bytearray()
     while not constraint.accepts(state) or (len(text) < most and chance.random() < 0.7):
-        row = constraint.mask(state)
-        tokens = [t for t in range(257) if int(row[t // 32]) >> t % 32 & 1]
+        tokens = unpack(constraint.mask(state)).tolist()
         assert tokens, (bytes(text), "leads nowhere")
         tokens = [token for token in tokens if token != 256]
         if not tokens:
@@ -40,7 +58,6 @@ def masks_along(constraint: CompiledConstraint) -> list[bytes]:
     while left := constraint.distance(state):
         row = constraint.mask(state)
         found.append(row.tobytes())
-        tokens = [t for t in range(len(row) * 32) if int(row[t // 32]) >> t % 32 & 1]
-        following = (constraint.advance(state, token) for token in tokens)
+        following = (constraint.advance(state, token) for token in unpack(row).tolist())
         state = next(after for after in following if constraint.distance(after) < left)
     return found

@@ -1,7 +1,6 @@
 """Lark's automaton in the kernels offers what the plain engine offers, place by place."""
 
 import random
-from functools import cache
 from typing import Any
 
 import lark
@@ -25,59 +24,23 @@ def words(letters: str, seed: int, count: int = 24) -> gw.Vocabulary:
     return gw.Vocabulary([*tokens, b"<end>"], eos_ids={len(tokens)})
 
 
-def checked(seeds: range, ignored: str = "") -> int:
-    """Compare grammars by chance, those that Lark takes and in which there is a text."""
+@pytest.mark.untraced
+@pytest.mark.parametrize(
+    ("seeds", "least"),
+    [(range(12), 20), pytest.param(range(100, 500), 2000, marks=pytest.mark.slow)],
+)
+@pytest.mark.parametrize("ignored", ["", '\n%ignore " "', "\n%ignore / +/", "\n%ignore /c ?/"])
+def test_grammars_by_chance(seeds, least, ignored):
+    """Those that Lark takes and in which there is a text."""
     count = 0
     for seed in seeds:
         text = by_chance(seed) + ignored
         try:
             lark.Lark(text, parser="lalr")
-            expr = lowered(text)
-            count += compared(expr, words("abc ", seed), 3, 6, seed, fuel=Fuel())
+            count += compared(lowered(text), words("abc ", seed), 3, 6, seed, fuel=Fuel())
         except (lark.exceptions.LarkError, GuidewayError, OutOfFuelError):
             continue
-    return count
-
-
-@pytest.mark.untraced
-@pytest.mark.parametrize("ignored", ["", '\n%ignore " "', "\n%ignore / +/", "\n%ignore /c ?/"])
-def test_grammars_by_chance(ignored):
-    assert checked(range(12), ignored) > 20
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("ignored", ["", '\n%ignore " "', "\n%ignore / +/", "\n%ignore /c ?/"])
-def test_many_grammars_by_chance(ignored):
-    assert checked(range(100, 500), ignored) > 2000
-
-
-@pytest.mark.untraced
-@pytest.mark.parametrize(
-    "text",
-    [
-        # Behind the last terminal nothing may come, not even what is ignored.
-        'start: A* | | D | / +(?=[ab])/ NO\nA: "ab"\nB: /[^a]/\nC.2: "b"\n'
-        "D: /[ab]+?(?=c)/\n%declare NO",
-        # What is ignored goes over any space, or asks for the end; only some terminal ends it.
-        'start: "a" ["b"]\n%ignore / +/',
-        'start: "a" B "c"\nB: /b(?=c)/\n%ignore / +(b[^c]*)?/',
-        'start: B "a" | "a" A NO\nB: /b+(?=a)/\nA.2: /a(?=b)/\n%ignore / +/\n%declare NO',
-        # A terminal asks for another that stands behind it at once.
-        'start: (K ":" V)*\nK: /[ab]+(?=:)/\nV: /[ab]+(?= )/\n%ignore / +/',
-    ],
-)
-def test_what_has_to_follow_tells_whether_a_text_goes_on(text):
-    assert compared(lowered(text), words("abc :", 3, 40), 4, 10, 3, fuel=Fuel()) > 2
-
-
-@pytest.mark.parametrize("text", [
-    'start: "n=" n ";"\nn: %json {"enum": [12]}',
-    'start: "n" n\nn: %json {"type": "integer", "minimum": 1}',
-    'start: "n" m ";"\nm: %lark {start: "1" start "2" |}',
-    'start: "n" m ";"\nm: %lark {start: "1"*}\n%ignore "="',
-])  # fmt: skip
-def test_with_any_byte_begins_what_is_no_lark(text):
-    assert compared(lowered(text), words("n=12;", 2, 20), 4, 10, 3, fuel=Fuel()) > 2
+    assert count > least
 
 
 INDENTED = [
@@ -115,13 +78,6 @@ INDENTED = [
 ]
 
 
-@pytest.mark.untraced
-@pytest.mark.parametrize(("text", "letters"), INDENTED)
-def test_blocks(text, letters):
-    expr = lowered(text, postlex=Blocks)
-    assert compared(expr, words(letters, 1, 40), 4, 10, 1) > 12
-
-
 @pytest.mark.parametrize(("text", "letters"), INDENTED[1:])
 def test_a_text_goes_on_in_another_pda(text, letters):
     """Wherever it stands, and within the newlines of a line too."""
@@ -139,25 +95,7 @@ def test_a_text_goes_on_in_another_pda(text, letters):
     assert moved == 12
 
 
-def test_a_word_that_is_ignored_and_taken_for_another_is_nothing():
-    expr = lowered('start: "a" /b+/ start | "a"\n%ignore "b"')
-    assert compared(expr, words("ab", 1), 3, 5, 1) > 6
-
-
-@pytest.mark.parametrize(
-    ("text", "letters"),
-    [
-        # Something else is tried before the newline; a newline is ignored, or cannot be written.
-        (INDENTED[0][0].replace("_NL:", "X.2: /\\n b/\n_NL:") + "\n%ignore X", "a\n b"),
-        (INDENTED[0][0].replace("_NL:", "_NL.-1:") + "\n%ignore _NL", "a\n "),
-        (INDENTED[0][0].replace("(\\n *)+", "(\\r?\\n *)+|é"), "a\n "),
-    ],
-)
-def test_newlines_among_other_terminals(text, letters):
-    expr = lowered(text, postlex=Blocks)
-    assert compared(expr, words(letters, 1), 3, 6, 1) > 2
-
-
+# Stacks are decided one by one where not all are known to end.
 JUDGED = [
     # Before "e" Lark reads on.
     ('start: "s" x "e"\nx: "i" x ["e" x] | "x" | x "x"\n%ignore " "', "siex "),
@@ -178,9 +116,46 @@ JUDGED = [
 ]
 
 
-@pytest.mark.parametrize(("text", "letters"), JUDGED)
-def test_stacks_are_decided_one_by_one_where_not_all_are_known_to_end(text, letters):
-    assert compared(lowered(text), words(letters, 1, 40), 6, 10, 1) > 12
+LINKS = (f'r{n}: r{n + 1} "b"? | "{n}"' for n in range(80))
+CASES = [  # with letters, how many tokens of several there are, and how many masks at least
+    # Behind the last terminal nothing may come, not even what is ignored.
+    ('start: A* | | D | / +(?=[ab])/ NO\nA: "ab"\nB: /[^a]/\nC.2: "b"\n'
+     "D: /[ab]+?(?=c)/\n%declare NO", "abc :", 40, 2),
+    # What is ignored goes over any space, or asks for the end; only some terminal ends it.
+    ('start: "a" ["b"]\n%ignore / +/', "abc :", 40, 2),
+    ('start: "a" B "c"\nB: /b(?=c)/\n%ignore / +(b[^c]*)?/', "abc :", 40, 2),
+    ('start: B "a" | "a" A NO\nB: /b+(?=a)/\nA.2: /a(?=b)/\n%ignore / +/\n%declare NO', "abc :",
+     40, 2),
+    # A terminal asks for another that stands behind it at once.
+    ('start: (K ":" V)*\nK: /[ab]+(?=:)/\nV: /[ab]+(?= )/\n%ignore / +/', "abc :", 40, 2),
+    # With any byte begins what is no Lark.
+    ('start: "n=" n ";"\nn: %json {"enum": [12]}', "n=12;", 20, 2),
+    ('start: "n" n\nn: %json {"type": "integer", "minimum": 1}', "n=12;", 20, 2),
+    ('start: "n" m ";"\nm: %lark {start: "1" start "2" |}', "n=12;", 20, 2),
+    ('start: "n" m ";"\nm: %lark {start: "1"*}\n%ignore "="', "n=12;", 20, 2),
+    # A word that is ignored and taken for another is nothing.
+    ('start: "a" /b+/ start | "a"\n%ignore "b"', "ab", 24, 6),
+    ("\n".join(("start: r0", *LINKS, 'r80: "x"')), "0123456789bx", 24, 6),
+    *((text, letters, 40, 12) for text, letters in JUDGED),
+]  # fmt: skip
+
+
+@pytest.mark.untraced
+@pytest.mark.parametrize(("text", "letters", "count", "least"), CASES)
+def test_masks_are_those_of_the_plain_engine(text, letters, count, least):
+    assert compared(lowered(text), words(letters, 1, count), 6, 10, 1, fuel=Fuel()) > least
+
+
+@pytest.mark.untraced
+@pytest.mark.parametrize(("text", "letters"), [
+    *INDENTED,
+    # Something else is tried before the newline; a newline is ignored, or cannot be written.
+    (INDENTED[0][0].replace("_NL:", "X.2: /\\n b/\n_NL:") + "\n%ignore X", "a\n b"),
+    (INDENTED[0][0].replace("_NL:", "_NL.-1:") + "\n%ignore _NL", "a\n "),
+    (INDENTED[0][0].replace("(\\n *)+", "(\\r?\\n *)+|é"), "a\n "),
+])  # fmt: skip
+def test_masks_of_blocks_are_those_of_the_plain_engine(text, letters):
+    assert compared(lowered(text, postlex=Blocks), words(letters, 1, 40), 4, 10, 1) > 2
 
 
 @pytest.mark.parametrize("text", [
@@ -204,12 +179,6 @@ def test_what_goes_on_over_spaces_is_followed_by_what_ends_it(text: str) -> None
             if allowed:
                 states[before + letter] = constraint.advance(states[before], ord(letter))
     assert len(states) > 6
-
-
-def test_what_many_rules_allow_is_what_the_plain_engine_allows():
-    links = (f'r{n}: r{n + 1} "b"? | "{n}"' for n in range(80))
-    text = "\n".join(("start: r0", *links, 'r80: "x"'))
-    assert compared(lowered(text), words("0123456789bx", 1), 3, 6, 1) > 6
 
 
 # Lexers of Lark's automaton: read as one, they offer what each terminal by itself would.
@@ -240,7 +209,6 @@ CALL = 'if(not x,"a b",1.5)  ;#é ü\nnot_if( then) ;f(if a then "", 12);'
 LINED = "f(ab,\n #é x\n c)\nif ab: # y z\n  f( )\n\n # w\n  if b:\n\t\tg(a)\n  f()\nx()\n"
 
 
-@cache
 def cut(text: str, count: int, most: int) -> gw.Vocabulary:
     """Each byte, and pieces of a text, some of them changed."""
     dice, found, raw = random.Random(4), set[bytes](), text.encode()
@@ -253,11 +221,6 @@ def cut(text: str, count: int, most: int) -> gw.Vocabulary:
     return gw.Vocabulary(tokens, eos_ids={len(tokens) - 1})
 
 
-def states_of(text: str, vocabulary: gw.Vocabulary, **options: Any) -> States:
-    expr = lowered(text, **options)
-    return States(expr, Derivatives(expr, vocabulary.spellable), vocabulary, gw.Budget())
-
-
 def told_one_by_one(fast: States, state: Any, vocabulary: gw.Vocabulary) -> list[int]:
     """The tokens that can be read: no trie is walked, and nothing is seen ahead."""
     read = (t for t in range(vocabulary.width - 1) if fast.after(state, t) is not None)
@@ -265,25 +228,18 @@ def told_one_by_one(fast: States, state: Any, vocabulary: gw.Vocabulary) -> list
 
 
 @pytest.mark.untraced
-@pytest.mark.parametrize(
-    ("text", "read", "options"), [(CALLS, CALL, {}), (LINES, LINED, {"postlex": Blocks})]
-)
-def test_a_mask_has_the_tokens_that_can_be_read(text, read, options):
+@pytest.mark.parametrize(("text", "read", "letters", "options"), [
+    (CALLS, CALL, 'a1."(), ;#\n', {}),
+    (LINES, LINED, "a(,)#:if \n", {"postlex": Blocks}),
+])  # fmt: skip
+def test_a_mask_has_the_tokens_that_can_be_read(text, read, letters, options):
+    assert compared(lowered(text, **options), cut(letters * 8, 120, 4), 3, 8, 2) > 12
     vocabulary = cut(read, 500, 8)
-    fast = states_of(text, vocabulary, **options)
+    expr = lowered(text, **options)
+    fast = States(expr, Derivatives(expr, vocabulary.spellable), vocabulary, gw.Budget())
     state: Any = fast.start(b"")
     for byte in read.encode():
         assert unpack(fast.mask(state)).tolist() == told_one_by_one(fast, state, vocabulary)
         state = fast.after(state, byte)
     assert state.accepts
     assert fast._pda.arena.context.mask_places.used > 100
-
-
-@pytest.mark.untraced
-@pytest.mark.parametrize(("text", "letters", "options"), [
-    (CALLS, 'a1."(), ;#\n', {}),
-    (LINES, "a(,)#:if \n", {"postlex": Blocks}),
-])  # fmt: skip
-def test_the_plain_engine_says_the_same(text, letters, options):
-    vocabulary = cut(letters * 8, 120, 4)
-    assert compared(lowered(text, **options), vocabulary, 3, 8, 2) > 12

@@ -1,6 +1,5 @@
 """Masks where something is looked ahead for are those of the plain engine."""
 
-import random
 from typing import Any
 
 import pytest
@@ -23,61 +22,20 @@ from guideway.language.expr import (
     repeat,
     stop,
 )
-from guideway.language.nodes import Expr, Rule
+from guideway.language.nodes import Rule
+from looking_grammars import NOT_A, random_grammar
 from two_engines import compared, vocabulary
 
-NOT_A = complement(concat(byte_set(b"a"), ANYTHING))
-NOT_AB = complement(concat(literal("ab"), ANYTHING))
-EVEN = repeat(concat(byte_set(b"abc"), byte_set(b"abc")))
-HAS_C = concat(ANYTHING, literal("c"), ANYTHING)
-GUARDS = (NOT_A, NOT_AB, EVEN, HAS_C)
 TOKENS = [b"a", b"b", b"c", b"ab", b"bc", b"abc", b"cc", b"aa", b"aab", b"cab", b"ca", b"<end>"]
 WORDS = gw.Vocabulary(TOKENS, eos_ids={len(TOKENS) - 1})
 LETTERS = byte_set(b"abcdefghijklmnopqrstuvwxyz")
 END_OF_WORD = complement(concat(LETTERS, ANYTHING))
 
 
-def grammar(seed: int) -> Expr:
-    """Rules over three letters, which look ahead here and there."""
-    chance = random.Random(seed)
-    rules = [Rule(f"r{number}", looks=2) for number in range(3)]
-
-    def letter() -> Expr:
-        return byte_set(bytes(chance.sample(b"abc", chance.choice([1, 1, 2]))))
-
-    def look() -> Expr:
-        return ahead(chance.choice(GUARDS), chance.randrange(2))
-
-    def part(depth: int) -> Expr:
-        kind = chance.randrange(9 if depth else 5)
-        if kind < 5:
-            return (letter, letter, look, lambda: chance.choice(rules), lambda: repeat(letter()))[
-                kind
-            ]()
-        if kind < 7:
-            return alt(look() if kind == 5 else word(depth - 1), word(depth - 1))
-        return repeat(word(depth - 1), 0, chance.choice([1, 2, 4, None]))
-
-    def word(depth: int) -> Expr:
-        return concat(letter(), *(part(depth) for _ in range(chance.choice([0, 1, 1, 2]))))
-
-    for rule in rules:
-        rule.define(alt(word(2), word(1), letter()))
-    inner = concat(ahead(chance.choice(GUARDS)), rules[0], stop(0))
-    return chance.choice(
-        [
-            rules[0],
-            concat(rules[0], rules[1]),
-            concat(inner, rules[1]),
-            concat(ahead(EVEN, 1), inner, repeat(byte_set(b"ac")), stop(1), repeat(letter())),
-        ]
-    )
-
-
 def checked(seeds: range) -> int:
     count = 0
     for seed in seeds:
-        expr = grammar(seed)
+        expr = random_grammar(seed)
         if Derivatives(expr, WORDS.spellable).alive(expr):
             count += compared(expr, WORDS, 3, 5, seed)
     return count

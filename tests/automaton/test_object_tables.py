@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import guideway as gw
+from budget_law import check_within
 from guideway.automaton.object_tables import last_value
 from guideway.automaton.plain_masks import Rows
 from guideway.automaton.states import States
@@ -130,29 +131,6 @@ def test_captures_of_one_place_are_read_each_in_its_way(text: bytes) -> None:
     Both(gw.JsonSchema(SORTED), WORDS).along(text)
 
 
-# Tokens that end one undeclared key and begin another: whether any is left is mostly plain.
-
-KEYS_TOKENS = [b'":1,"', b'":1,"a', b'":1,"b', b'1,"', b',"']
-KEYS_WORDS = [*(bytes((b,)) for b in range(256)), *KEYS_TOKENS, b"<end>"]
-
-
-def schema(pattern: str) -> gw.JsonSchema:
-    parts = {"patternProperties": {pattern: {"const": 1}}, "additionalProperties": False}
-    return gw.JsonSchema({"type": "object", **parts}, whitespace="compact")
-
-
-def test_where_bytes_are_lacking_keys_run_out() -> None:
-    words = [word for word in KEYS_WORDS if b"b" not in word and word != b"\\"]
-    vocabulary = gw.Vocabulary(words, eos_ids={len(words) - 1})
-    constraint = gw.compile(schema("^(a|b+)$"), vocabulary)
-    state = constraint.start()
-    for byte in (b"{", b'"', b"a"):
-        state = constraint.advance(state, words.index(byte))
-    masked = {words[token] for token in unpack(constraint.mask(state)).tolist()}
-    assert b'"' in masked
-    assert not {*masked} & {*KEYS_TOKENS}
-
-
 # Strings of an enum, and many options of a choice: masks equal those of the plain engine.
 
 PARTS = [
@@ -236,13 +214,7 @@ def test_budgets_leave_room_for_the_end_of_one_of_many_options(read: bytes) -> N
     state = constraint.start()
     for byte in read:
         state = constraint.advance(state, byte)
-    for left in (constraint.distance(state) + more for more in (0, 1, 2, 50)):
-        ends = {
-            token: 0 if token == 256 else 1 + constraint.distance(constraint.advance(state, token))
-            for token in unpack(constraint.mask(state)).tolist()
-        }
-        within = [token for token, tokens in ends.items() if tokens <= left]
-        assert unpack(constraint.mask_within(state, left)).tolist() == within
+    check_within(constraint, state, [constraint.distance(state) + more for more in (0, 1, 2, 50)])
 
 
 def test_a_long_choice_is_not_written_out() -> None:

@@ -132,25 +132,69 @@ def test_a_text_goes_on_where_what_all_constraints_share_is_full(
     assert dfa.shared_dfa(BYTES.spellable) is not first
 
 
-@pytest.mark.parametrize("whitespace", ["any", "compact"])
-@pytest.mark.parametrize(("schema", "text"), [
+STRING, TEXT = {"type": "string"}, {"type": "string", "minLength": 2}
+OBJECT = {"type": "object", "properties": {"a": STRING, "b": {"enum": [1, 12]}}}
+CLOSED_OBJECT = {**OBJECT, "additionalProperties": False}
+DIFFERENT = {"type": "array", "uniqueItems": True}
+# Behind the last value there is a comma is in no token.
+LAST: list[tuple[Any, str]] = [
     ({"uniqueItems": True, "items": {"enum": ["a", "b"]}}, '["b","a"]'),
-    ({"uniqueItems": True, "items": {"type": "array", "uniqueItems": True}}, "[[1],[]]"),
+    ({"uniqueItems": True, "items": DIFFERENT}, "[[1],[]]"),
     ({"propertyNames": {"enum": ["a", "b"]}, "minProperties": 1, "maxProperties": 2},
      '{"a":1,"b":2}'),
-    ({"items": {"uniqueItems": True, "items": {"enum": ["a", 1]}}, "uniqueItems": True},
+    ({"items": {**DIFFERENT, "items": {"enum": ["a", 1]}}, "uniqueItems": True},
      '[["a",1],["a"]]'),
+]  # fmt: skip
+COMMAS = '",|" ,|1,|1 ,\n|"],'
+ITEMS: list[tuple[Any, str]] = [
+    (STRING, '["a","b"]'),
+    (TEXT, '["ab","aa","abc"]'),
+    ({"type": ["string", "object", "null"]}, '["a",{"a":""},null]'),
+    ({"anyOf": [STRING, {"enum": [1, 12]}]}, '["a",12,1,""]'),
+    ({"type": "string", "maxLength": 1}, '["a","b"]'),
+    ({"type": "string", "not": {"enum": ["a", ""]}}, '["b","ab"]'),
+    (CLOSED_OBJECT, '[{"a":"b"},{"a":"a","b":1},{}]'),
+    (OBJECT, '[{"a":"b"},{"c":"b","b":1},{}]'),
+    ({**OBJECT, "propertyNames": {"maxLength": 1}}, '[{"a":"b"},{"c":"b"},{}]'),
+    ({**CLOSED_OBJECT, "required": ["b"]}, '[{"b":1},{"b":12,"a":"a"}]'),
+    ({**CLOSED_OBJECT, "properties": {"b": {"enum": [1]}}}, '[{"b":1},{}]'),
+    ({"type": "array", "items": OBJECT, "uniqueItems": True}, '[[{"b":1},{}],[{}]]'),
+]
+ARRAYS: list[tuple[Any, str]] = [
+    *(({**DIFFERENT, "items": items}, text) for items, text in ITEMS),
+    ({**DIFFERENT, "items": STRING, "minItems": 3}, '["a","b","ab"]'),
+    ({**DIFFERENT, "prefixItems": [STRING, {"const": "a"}], "items": STRING}, '["b","a","c"]'),
+]
+TO_ITEMS = (
+    '",|","|","a|"," "|","a"|"," |"]|"},|"},{|"},{"|},{"a":"|},{"b":1|1},{"|1,"|12}|1},|1}]'
+    '|},{}|},{},|{},{"|[{},{|],[|"a","b"|"a","a|a","a"|null,"|,null,|","a":"|":{}}'
+)
+KEYS: list[tuple[Any, str]] = [
+    ({"patternProperties": {"^a": STRING}, "additionalProperties": {"const": ""}}, '{"ab":"'),
+    ({"patternProperties": {"^a": STRING, "^[ab]$": TEXT}, "additionalProperties": False},
+     '{"ab":"'),
+    ({"patternProperties": {"^[ab]$": STRING, "^ab?$": STRING}, "additionalProperties": False},
+     '{"'),
+    ({"patternProperties": {"^(?!b)": STRING, "^a": STRING}, "required": ["b"]}, '{"ab":"'),
+    ({"patternProperties": {"^a": STRING}, "maxProperties": 2, "additionalProperties": STRING},
+     '{"ab":"'),
+]  # fmt: skip
+KEYS = [({"type": "object", **schema}, text) for schema, also in KEYS for text in ('{"a":"', also)]
+TO_KEYS = '":"","|":"",|":"","a|":"","a":"|":"","ab":""}|","|","a|","b":"|"}|":""}|a":"","'
+
+
+@pytest.mark.parametrize(("schema", "text", "others", "whitespace"), [
+    *((*each, COMMAS, whitespace) for each in LAST for whitespace in ("any", "compact")),
+    *((*each, TO_ITEMS, "compact") for each in ARRAYS),
+    *((*each, TO_KEYS, "compact") for each in KEYS),
 ])  # fmt: skip
-def test_a_comma_behind_the_last_value_there_is_is_in_no_token(schema, text, whitespace) -> None:
-    others = [b'",', b'" ,', b"1,", b"1 ,\n", b'"],']
-    tokens = [*(bytes([byte]) for byte in range(256)), *others, b"<end>"]
+def test_tokens_that_go_on_to_another_item_or_key_are_told_exactly(
+    schema: Any, text: str, others: str, whitespace: Any
+) -> None:
+    """In all places of a text the mask has the tokens that can be read, and no others."""
+    tokens = [*(bytes([byte]) for byte in range(256)), *others.encode().split(b"|"), b"<end>"]
     vocabulary = gw.Vocabulary(tokens, eos_ids={len(tokens) - 1})
     constraint = gw.compile(gw.JsonSchema(schema, whitespace=whitespace), vocabulary)
-    assert constraint.accepts(read_told(constraint, tokens, text))
-
-
-def read_told(constraint, tokens, text):
-    """The state behind a text, in all of whose places the mask has the tokens that can be read."""
     state = constraint.start()
     for byte in text.encode():
         allowed = unpack(constraint.mask(state)).tolist()
@@ -162,59 +206,7 @@ def read_told(constraint, tokens, text):
             else:
                 assert token in allowed, tokens[token]
         state = constraint.advance(state, byte)
-    return state
-
-
-STRING, TEXT = {"type": "string"}, {"type": "string", "minLength": 2}
-OBJECT = {"type": "object", "properties": {"a": STRING, "b": {"enum": [1, 12]}}}
-CLOSED_OBJECT = {**OBJECT, "additionalProperties": False}
-
-
-@pytest.mark.parametrize(
-    ("schema", "text"),
-    [
-        ({"items": STRING}, '["a","b"]'),
-        ({"items": TEXT}, '["ab","aa","abc"]'),
-        ({"items": {"type": ["string", "object", "null"]}}, '["a",{"a":""},null]'),
-        ({"items": {"anyOf": [STRING, {"enum": [1, 12]}]}}, '["a",12,1,""]'),
-        ({"items": {"type": "string", "maxLength": 1}}, '["a","b"]'),
-        ({"items": {"type": "string", "not": {"enum": ["a", ""]}}}, '["b","ab"]'),
-        ({"items": STRING, "minItems": 3}, '["a","b","ab"]'),
-        ({"prefixItems": [STRING, {"const": "a"}], "items": STRING}, '["b","a","c"]'),
-        ({"items": CLOSED_OBJECT}, '[{"a":"b"},{"a":"a","b":1},{}]'),
-        ({"items": OBJECT}, '[{"a":"b"},{"c":"b","b":1},{}]'),
-        ({"items": {**OBJECT, "propertyNames": {"maxLength": 1}}}, '[{"a":"b"},{"c":"b"},{}]'),
-        ({"items": {**CLOSED_OBJECT, "required": ["b"]}}, '[{"b":1},{"b":12,"a":"a"}]'),
-        ({"items": {**CLOSED_OBJECT, "properties": {"b": {"enum": [1]}}}}, '[{"b":1},{}]'),
-        ({"items": {"type": "array", "items": OBJECT, "uniqueItems": True}}, '[[{"b":1},{}],[{}]]'),
-    ],
-)  # fmt: skip
-def test_tokens_that_go_on_to_another_item_are_told_exactly(schema, text) -> None:
-    others = (
-        '",|","|","a|"," "|","a"|"," |"]|"},|"},{|"},{"|"},{"a":"|},{"b":1|1},{"|1,"|12}|1},|1}]'
-    )
-    others += '|},{}|},{},|{},{"|[{},{|],[|"a","b"|"a","a|a","a"|null,"|,null,|","a":"|":{}}'
-    tokens = [*(bytes([byte]) for byte in range(256)), *others.encode().split(b"|"), b"<end>"]
-    vocabulary = gw.Vocabulary(tokens, eos_ids={len(tokens) - 1})
-    schema = {"type": "array", "uniqueItems": True, **schema}
-    constraint = gw.compile(gw.JsonSchema(schema, whitespace="compact"), vocabulary)
-    assert constraint.accepts(read_told(constraint, tokens, text))
-
-
-@pytest.mark.parametrize("schema", [
-    {"patternProperties": {"^a": STRING}, "additionalProperties": {"const": ""}},
-    {"patternProperties": {"^a": STRING, "^[ab]$": TEXT}, "additionalProperties": False},
-    {"patternProperties": {"^[ab]$": STRING, "^ab?$": STRING}, "additionalProperties": False},
-    {"patternProperties": {"^(?!b)": STRING, "^a": STRING}, "required": ["b"]},
-    {"patternProperties": {"^a": STRING}, "maxProperties": 2, "additionalProperties": STRING},
-])  # fmt: skip
-def test_tokens_that_go_on_to_another_key_are_told_exactly(schema) -> None:
-    others = '":"","|":"",|":"","a|":"","a":"|":"","ab":""}|","|","a|","b":"|"}|":""}|a":"","'
-    tokens = [*(bytes([byte]) for byte in range(256)), *others.encode().split(b"|"), b"<end>"]
-    vocabulary = gw.Vocabulary(tokens, eos_ids={len(tokens) - 1})
-    source = gw.JsonSchema({"type": "object", **schema}, whitespace="compact")
-    read_told(gw.compile(source, vocabulary), tokens, '{"a":"')
-    read_told(gw.compile(source, vocabulary), tokens, '{"ab":"' if "^a" in str(schema) else '{"')
+    assert constraint.accepts(state) == (text[-1] in "]}")
 
 
 # Automata that take too much are left behind; texts are read again in new ones.

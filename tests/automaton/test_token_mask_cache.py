@@ -10,24 +10,17 @@ import pytest
 
 import guideway as gw
 from guideway.automaton import token_mask_cache as mask_cache
-from guideway.automaton import token_mask_cache as mask_store
 from guideway.automaton import token_tries as exits
 from guideway.automaton.token_mask_cache import MaskStore, TokenMaskCache
 from guideway.automaton.token_tries import unpack
 from guideway.constraint.compile import remembered
 from guideway.constraint.compiled import CompiledConstraint
 
-WORDS = [*(bytes((b,)) for b in range(256)), b"aa", b"ab", b"ac", b"aab", b"<end>"]
-
 
 @pytest.fixture(autouse=True)
 def _drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """However little is below a node, a state mask of it is made."""
     monkeypatch.setattr(mask_cache, "SMALL", 0)
-
-
-def vocabulary() -> gw.Vocabulary:
-    return gw.Vocabulary(WORDS, eos_ids={len(WORDS) - 1})
 
 
 _NUMBERS = itertools.count()
@@ -107,12 +100,7 @@ def _walk(constraint: CompiledConstraint, text: bytes) -> TokenMaskCache:
 
 # Equal masks are one row, and rows without room are each state's own.
 
-TOKENS = [*(bytes((byte,)) for byte in range(256)), b"ab", b"ba", b"abc"]
-
-
-def words(name: str) -> gw.Vocabulary:
-    """A vocabulary whose rows nobody else has made."""
-    return gw.Vocabulary([*TOKENS, name.encode(), b"<end>"], eos_ids={len(TOKENS) + 1})
+PAIRS = [b"ab", b"ba", b"abc"]
 
 
 def masks(vocabulary: gw.Vocabulary, pattern: str, text: bytes) -> list[np.ndarray]:
@@ -125,7 +113,7 @@ def masks(vocabulary: gw.Vocabulary, pattern: str, text: bytes) -> list[np.ndarr
 
 
 def test_equal_masks_of_two_constraints_are_the_same_read_only_row() -> None:
-    vocabulary = words("shelf-1")
+    vocabulary = _words(PAIRS)
     first = masks(vocabulary, "[ab]*c", b"abbac")
     second = masks(vocabulary, "x[ab]*c", b"xabbac")
     assert all(row is first[0] for row in (*first, *second[1:]))
@@ -136,9 +124,9 @@ def test_equal_masks_of_two_constraints_are_the_same_read_only_row() -> None:
 
 def test_rows_without_room_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     pattern, text = "(a|bb|[cd]e)*f", b"abbcedef"
-    expected = [row.tolist() for row in masks(words("shelf-2"), pattern, text)]
-    monkeypatch.setattr(mask_store, "_MOST_ROWS", 2)
-    vocabulary = words("shelf-3")
+    expected = [row.tolist() for row in masks(_words(PAIRS), pattern, text)]
+    monkeypatch.setattr(mask_cache, "_MOST_ROWS", 2)
+    vocabulary = _words(PAIRS)
     for added in ("", "|g"):
         rows = masks(vocabulary, pattern + added, text)
         assert [row.tolist() for row in rows[1:]] == expected[1:]

@@ -81,18 +81,6 @@ class Held7:
     def forget(self) -> None: ...
 
 
-def test_a_cache_is_tracked_as_long_as_somebody_uses_it() -> None:
-    before = len(tracked())
-    cache = Held7()
-    track(cache)
-    track(cache)
-    assert cache in tracked()
-    assert len(tracked()) == before + 1
-    del cache
-    gc.collect()
-    assert len(tracked()) == before
-
-
 def test_threads_may_come_and_go_with_caches() -> None:
     def work() -> None:
         for _ in range(200):

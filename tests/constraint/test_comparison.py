@@ -143,23 +143,6 @@ def test_a_search_that_takes_too_much_is_a_limit_error():
         hard.equivalent(gw.Regex("[ab]*a[ab]{11}[ab]{0,3}"))
 
 
-@pytest.mark.untraced
-def test_words_are_listed_where_they_have_an_end():
-    from guideway.constraint.lowering import lower_source
-    from guideway.language.expr import EMPTY
-    from guideway.language.finite_languages import Decisions
-
-    decisions = Decisions()
-    schema = gw.JsonSchema(
-        {"enum": ["x", [1, {"a": None}]]}, whitespace="compact", spelling="plain"
-    )
-    assert decisions.words(lower_source(schema)) == (b'"x"', b'[1,{"a":null}]')
-    assert decisions.words(EMPTY) == ()
-    assert decisions.words(lower_source(gw.Regex("[ab]{30}"))) is None
-    assert decisions.words(lower_source(gw.Regex("a|(?!b)(b|c)*c"))) is None
-    assert decisions.words(lower_source(NESTED)) is None
-
-
 def test_what_nests_without_end_is_not_gone_down_for_long() -> None:
     nested = gw.Lark('start: "a" start "b" | "c"\n')
     ends = gw.Lark('start: start start | "a" | "b"\n') + nested

@@ -2,10 +2,8 @@
 
 import gc
 import json
-import re
 import subprocess
 import sys
-import threading
 import weakref
 from typing import Annotated
 
@@ -20,32 +18,10 @@ from guideway.constraint.compiled import CompiledConstraint
 from guideway.constraint.lowering import lower_source
 from guideway.json_schema import scalars as json_scalars
 from guideway.sources.sources import Source
+from random_walks import masks_along, reads
 from small_tokenizers import byte_level, sentencepiece
 
 BYTES = gw.Vocabulary([bytes((b,)) for b in range(256)] + [b"<eos>"], {256})
-
-
-def test_sources_mean_what_they_say():
-    year = gw.Regex(r"\d{4}", flags="a")
-    dated = gw.Choice(["in ", "by "]) + year + gw.repeat(gw.Regex("!"), 0, 2)
-    constraint = gw.compile(dated, BYTES)
-    oracle = re.compile(r"(in|by) \d{4}!{0,2}", re.ASCII)
-    for text in ["in 1999", "by 2001!!", "by 2001!!!", "at 1999", "in 199", ""]:
-        assert constraint.matches(text) == bool(oracle.fullmatch(text))
-
-
-def test_and_not_and_difference():
-    letters = gw.Regex("[a-z]{1,3}")
-    without = gw.compile(letters - gw.Choice(["cat", "dog"]), BYTES)
-    assert without.matches("cow")
-    assert not without.matches("cat")
-    both = gw.compile(letters & gw.Regex(".*a.*"), BYTES)
-    assert [both.matches(t) for t in ("cat", "dog", "catt")] == [True, False, False]
-    other = gw.compile(~letters, BYTES)
-    assert other.matches("")
-    assert other.matches("catt")
-    assert not other.matches("cat")
-    assert not other.matches(b"\xff")
 
 
 def test_any_text_ends_only_between_characters():
@@ -55,6 +31,7 @@ def test_any_text_ends_only_between_characters():
     state = constraint.advance(state, "é".encode()[0])
     assert not constraint.accepts(state)
     assert set(unpack(constraint.mask(state)).tolist()) == set(range(0x80, 0xC0))
+    assert not gw.compile(~gw.Regex("a"), BYTES).matches(b"\xff")
 
 
 def test_languages_that_nest_without_end_have_no_complement():
@@ -112,26 +89,6 @@ def test_too_much_work_is_a_limit_error():
         gw.compile(gw.Regex("(a{500}){500}") & gw.Regex("[ab]*b"), BYTES, gw.Budget(fuel=100))
 
 
-def test_threads_share_a_constraint():
-    constraint = gw.compile(gw.Regex(r"(\w+ ){3,9}\w+"), BYTES)
-    expected = walk(constraint)
-    results = []
-    threads = [threading.Thread(target=lambda: results.append(walk(constraint))) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert results == [expected] * 8
-
-
-def walk(constraint):
-    state, rows = constraint.start(), []
-    for token in b"one two three fou":
-        rows.append(constraint.mask(state).tobytes())
-        state = constraint.advance(state, token)
-    return rows
-
-
 def test_a_source_of_an_unknown_kind_is_refused():
     class Strange(Source):
         pass
@@ -159,18 +116,8 @@ def test_no_text_is_as_long_as_a_count_beyond_all_bounds(count, keyword, kind, t
     at_most = gw.compile(gw.JsonSchema({**kind, most: count}), BYTES)
     at_least = gw.compile(gw.JsonSchema({"items": {**kind, fewest: count}}), BYTES)
     for text in texts:
-        assert reads(at_most, text)
-        assert not reads(at_least, f"[{text}]")
-
-
-def reads(constraint: CompiledConstraint, text: str) -> bool:
-    """Whether masks allow a text, byte by byte."""
-    state = constraint.start()
-    for byte in text.encode():
-        if byte not in unpack(constraint.mask(state)):
-            return False
-        state = constraint.advance(state, byte)
-    return constraint.accepts(state)
+        assert reads(at_most, text.encode())
+        assert not reads(at_least, f"[{text}]".encode())
 
 
 def nested(kind: str, levels: int) -> Source:
@@ -268,11 +215,7 @@ def test_what_was_compiled_before_it_is_compiled_the_same_after_it():
     after = gw.compile(source, vocabulary)
     assert after is not before
     assert after.example() == before.example()
-    states = [before.start(), after.start()]
-    for byte in before.example().encode():
-        masks = [one.mask(at).tolist() for one, at in zip((before, after), states, strict=True)]
-        assert masks[0] == masks[1]
-        states = [one.advance(at, byte) for one, at in zip((before, after), states, strict=True)]
+    assert masks_along(after) == masks_along(before)
 
 
 def test_after_it_no_format_is_made_anew(monkeypatch):
@@ -350,3 +293,38 @@ def test_what_is_forgotten_is_made_again_the_same() -> None:
     constraint.forget()
     assert constraint._states.held().rows < held.rows
     assert masks(constraint, [0, 1, 2]) == expected
+
+
+LACKING = gw.Vocabulary([b"ab", b"b", b"<eos>"], {2})
+
+
+def test_the_distance_is_in_tokens():
+    constraint = gw.compile(gw.Regex("(ab){3}b{2}"), LACKING)
+    assert constraint.distance(constraint.start()) == 5
+    assert constraint.example() == "abababbb"
+    with pytest.raises(gw.TokenRejected):
+        constraint.advance(constraint.start(), 1)
+
+
+def test_a_language_that_tokens_cannot_spell_is_refused():
+    with pytest.raises(gw.UnsatisfiableError, match="cannot spell any text"):
+        gw.compile(gw.Choice(["a", "ba"]), LACKING)
+    constraint = gw.compile(gw.Choice(["b"]), LACKING)
+    with pytest.raises(gw.UnsatisfiableError, match="cannot spell any text"):
+        constraint.start(lead=b"aa")
+    assert constraint.distance(constraint.start(lead=b"ab")) == 2
+
+
+def test_a_language_with_too_many_states_is_refused_by_name():
+    tokens = [bytes((byte,)) for byte in b'{}[]":,n'] + [b"null", b"ul"]
+    vocabulary = gw.Vocabulary(tokens)
+    with pytest.raises(gw.UnsupportedError, match="single bytes b'lu'"):
+        gw.compile(gw.JsonSchema(True), vocabulary)
+
+
+def test_only_the_first_missing_bytes_are_listed():
+    pairs = [bytes((65, byte)) for byte in range(66, 90)]
+    vocabulary = gw.Vocabulary([b'"', b"{", b"}", b":", b"1", *pairs])
+    schema = {"type": "object", "additionalProperties": {"const": 1}}
+    with pytest.raises(gw.UnsupportedError, match="and more"):
+        gw.compile(gw.JsonSchema(schema, whitespace="compact"), vocabulary)

@@ -328,36 +328,26 @@ def test_a_row_that_fails_after_the_deadline_is_raised_when_it_is_asked_for(monk
         gw.fill_bitmask(matchers, bitmask)
 
 
-@pytest.mark.parametrize("given", [{"threads": 0}, {"threads": 1.5}, {"deadline": -1.0}])
-def test_wrong_threads_and_deadlines_are_refused(given) -> None:
-    with pytest.raises(SourceError, match="must be"):
-        gw.fill_bitmask([], np.zeros((1, 2), np.int32), **given)
+MATCHERS = [gw.Matcher(CONSTRAINTS[0])]
+ROW = np.zeros((1, 2), np.int32)
 
 
-@pytest.mark.parametrize(
-    "bitmask", [np.zeros((1, 2), np.int64), np.zeros((1, 2), np.float32), np.zeros(2, np.int32)]
-)
-def test_a_bitmask_of_another_type_or_shape_is_refused(bitmask) -> None:
-    with pytest.raises(UnsupportedError, match=r"a bitmask must be int32\[batch, words\], not"):
-        gw.fill_bitmask([], bitmask)
-
-
-def test_a_bitmask_for_another_width_is_refused() -> None:
-    with pytest.raises(
-        UnsupportedError, match="has 3 words; for a vocabulary of width 40 it must have 2"
-    ):
-        gw.fill_bitmask([gw.Matcher(CONSTRAINTS[0])], np.zeros((1, 3), np.int32))
-
-
-def test_a_bitmask_on_another_device_is_refused() -> None:
-    with pytest.raises(UnsupportedError, match="meta"):
-        gw.fill_bitmask([], torch.zeros((1, 2), dtype=torch.int32, device="meta"))
-
-
-def test_a_bitmask_with_too_few_rows_is_refused() -> None:
-    with pytest.raises(LimitError, match="1 rows is too small for 2 matchers") as caught:
-        gw.fill_bitmask([None, None], np.zeros((1, 2), np.int32))
-    assert (caught.value.given, caught.value.needed) == (1, 2)
+@pytest.mark.parametrize(("matchers", "bitmask", "options", "error", "said"), [
+    ([], ROW, {"threads": 0}, SourceError, "must be"),
+    ([], ROW, {"threads": 1.5}, SourceError, "must be"),
+    ([], ROW, {"deadline": -1.0}, SourceError, "must be"),
+    *(([], wrong, {}, UnsupportedError, r"a bitmask must be int32\[batch, words\], not")
+      for wrong in (ROW.astype(np.int64), ROW.astype(np.float32), ROW[0])),
+    (MATCHERS, np.zeros((1, 3), np.int32), {}, UnsupportedError,
+     "has 3 words; for a vocabulary of width 40 it must have 2"),
+    ([], torch.zeros((1, 2), dtype=torch.int32, device="meta"), {}, UnsupportedError, "meta"),
+    ([None, None], ROW, {}, LimitError, "1 rows is too small for 2 matchers"),
+])  # fmt: skip
+def test_wrong_arguments_are_refused(matchers, bitmask, options, error, said) -> None:
+    with pytest.raises(error, match=said) as caught:
+        gw.fill_bitmask(matchers, bitmask, **options)
+    if error is LimitError:
+        assert (caught.value.given, caught.value.needed) == (1, 2)
 
 
 def _in_a_child(answers) -> None:

@@ -25,22 +25,29 @@ def texts(length: int, letters: str = "abc") -> list[str]:
 
 
 def first_stop(text: str, at: int, stops: list[str]) -> tuple[int, set[str]] | None:
-    """Where the first stop from `at` on is complete, and which are."""
+    """Where the first stop from `at` on is complete, and which are; they are patterns."""
     for end in range(at + 1, len(text) + 1):
-        found = {s for s in stops if end - at >= len(s) and text[at:end].endswith(s)}
+        found = {stop for stop in stops if re.search(f"(?:{stop})$", text[at:end])}
         if found:
             return end, found
     return None
 
 
+def made(stop: str) -> Any:
+    """A text, or a regex if it is more than one."""
+    return stop if stop.isalpha() else gw.Regex(stop)
+
+
 STOPS = [["b"], ["ab"], ["aa"], ["aba"], ["ab", "b"], ["ab", "ca", "bb"], ["abc", "cc"]]
+STOPS += [["b+"], ["a[bc]|cc"], ["(ab)+c"], ["b(?!$)a"], ["a[bc]", "cc"]]
 
 
 @pytest.mark.parametrize("stops", STOPS, ids="|".join)
 def test_free_text_ends_with_the_first_stop(stops):
-    with_stop = gw.compile(gw.until(*stops), BYTES)
-    without = gw.compile(gw.until(*stops, include=False), BYTES)
-    behind = gw.compile(gw.until(*stops) + "b", BYTES)
+    given = [*map(made, stops)]
+    with_stop = gw.compile(gw.until(*given), BYTES)
+    without = gw.compile(gw.until(*given, include=False), BYTES)
+    behind = gw.compile(gw.until(*given) + "b", BYTES)
     for text in texts(6):
         found = first_stop(text, 0, stops)
         assert with_stop.matches(text) == (found is not None and found[0] == len(text)), text
@@ -65,18 +72,6 @@ def test_a_long_stop_that_overlaps_with_itself_stops_at_once(stop, other):
         assert not constraint.matches(text + "c")
         assert not constraint.matches(text[:-1])
     assert constraint.matches("cc") == (other is not None)
-
-
-@pytest.mark.parametrize("pattern", ["b+", "a[bc]|cc", "(ab)+c", "b(?!$)a"])
-def test_a_regex_stops_at_its_shortest_match(pattern):
-    constraint = gw.compile(gw.until(gw.Regex(pattern)), BYTES)
-    for text in texts(6):
-        ended = [
-            end
-            for end in range(len(text) + 1)
-            if any(re.fullmatch(pattern, text[begin:end]) for begin in range(end + 1))
-        ]
-        assert constraint.matches(text) == (ended[:1] == [len(text)]), text
 
 
 def regions_match(text: str, tags: list[tuple[str, str, str]], low: int, high: int | None) -> bool:
@@ -109,13 +104,14 @@ TAGS: list[tuple[list[tuple[str, str, str]], dict[str, Any]]] = [
     ([("aa", "b", "a"), ("ca", "", "b")], {"at_least": 2}),
     ([("ab", "c", "a"), ("ac", "a|cc", "")], {"at_least": 1}),
     ([("acb", "", "c"), ("aab", "b*", ""), ("b", "a", "")], {}),
+    ([("a[bc]", "a", "b"), ("cc", "b", "")], {}),
 ]
 
 
 @pytest.mark.parametrize(("tags", "counts"), TAGS)
 def test_a_trigger_begins_its_region_and_nothing_else_does(tags, counts):
-    made = [gw.tag(begin, gw.Regex(pattern), end) for begin, pattern, end in tags]
-    constraint = gw.compile(gw.regions(*made, **counts), BYTES)
+    given = [gw.tag(made(begin), gw.Regex(pattern), end) for begin, pattern, end in tags]
+    constraint = gw.compile(gw.regions(*given, **counts), BYTES)
     low, high = counts.get("at_least", 0), counts.get("at_most")
     for text in texts(6):
         assert constraint.matches(text) == regions_match(text, tags, low, high), text
@@ -240,30 +236,6 @@ def test_thought_comes_before_an_answer():
     assert gw.thinking(bool).answer("<think>x</think>\n\ntr") == "tr"
     assert gw.thinking(bool, end=gw.source("]")).answer("x]tr") == "tr"
     assert other.answer("xbtr") is None
-
-
-def test_a_trigger_may_be_a_regex_beside_others():
-    tags = gw.tag(gw.Regex("a[bc]"), "a", "b"), gw.tag("cc", "b")
-    constraint = gw.compile(gw.regions(*tags), BYTES)
-    for text in texts(6):
-        assert constraint.matches(text) == regions_match_regex(text), text
-
-
-def regions_match_regex(text: str) -> bool:
-    """The same, by hand: free text until a trigger is complete, then what it begins."""
-    at = 0
-    while True:
-        begun = at
-        while at < len(text) and not (
-            re.search("a[bc]$", text[begun : at + 1]) or text[begun : at + 1].endswith("cc")
-        ):
-            at += 1
-        if at == len(text):
-            return True
-        rest = "ab" if re.search("a[bc]$", text[begun : at + 1]) else "b"
-        if not text.startswith(rest, at + 1):
-            return False
-        at += 1 + len(rest)
 
 
 def test_a_captured_text_ends_where_its_tag_does() -> None:

@@ -11,11 +11,11 @@ import pytest
 
 import guideway as gw
 from guideway.automaton.token_tries import unpack
-from guideway.constraint.compiled import CompiledConstraint
 from guideway.constraint.special_tokens import resolve
 from guideway.language.special_tokens import beginning, mark, shown, unmarked
 from guideway.sources.sources import Literal
 from guideway.vocabulary.marked import marked, names_of
+from random_walks import reads
 from real_tokenizers import real_vocabulary
 
 # Names that begin one another, one spelled as a text too, and bytes of which marks are made.
@@ -133,17 +133,7 @@ def test_all_tokens_but_some_are_text_and_the_other_special_ones(source, first, 
             for end in last or (None,):
                 text = inner if end is None else (*inner, end)
                 right = not set(inner) & set(left_out) and (first is not None or bool(inner))
-                assert walks(constraint, text) == right
-
-
-def walks(constraint: CompiledConstraint, tokens: tuple[int, ...]) -> bool:
-    """Whether masks allow the tokens, and an end behind them."""
-    state = constraint.start()
-    for token in tokens:
-        if token not in unpack(constraint.mask(state)):
-            return False
-        state = constraint.advance(state, token)
-    return constraint.accepts(state)
+                assert reads(constraint, text) == right
 
 
 def test_only_special_tokens_are_left_out():

@@ -10,14 +10,13 @@ from hypothesis import strategies as st
 import guideway as gw
 from guideway.automaton.token_tries import unpack
 from guideway.constraint.compiled import CompiledConstraint
-from guideway.constraint.tables import Tables, build_tables, byte_table, packed, token_functions
+from guideway.constraint.tables import Tables, build_tables, packed
 from guideway.errors import LimitError
 from guideway.language.budget import Budget
 from guideway.language.derivative import Derivatives
 from guideway.language.nodes import Expr
 from real_tokenizers import real_vocabulary
-from shares import one_in
-from toys import ALPHABET, distinct, expressions, nested
+from toys import expressions, nested
 
 SMALL = gw.Vocabulary(
     [b"a", b"b", b",", b"ab", b"ba", b"a,b", None, b"<eos>", b"a", b"<end>"], {7, 9}, width=40
@@ -143,21 +142,6 @@ def test_an_open_set_of_keys_is_refused() -> None:
         gw.compile(source, BYTES).tables(most_states=1000)
 
 
-def test_what_is_remembered_makes_states_of_its_own() -> None:
-    machine = Derivatives(distinct())
-    following, accepting = byte_table(machine, distinct(), 10_000)
-    state: Expr | None = machine.start()
-    number = 1
-    for byte in b"[,ab,a]":
-        state = machine.step(state, byte) if state is not None else None
-        number = int(following[number, byte])
-        assert state is not None
-        assert [machine.step(state, b) is not None for b in ALPHABET] == [
-            following[number, b] > 0 for b in ALPHABET
-        ]
-    assert accepting[number]
-
-
 def test_more_work_than_the_budget_allows_is_refused() -> None:
     with pytest.raises(LimitError, match="more than 5 parts of automata"):
         build_tables(nested(), BYTES, Budget(fuel=5))
@@ -173,27 +157,6 @@ def test_more_memory_than_the_budget_allows_is_refused() -> None:
     with pytest.raises(LimitError, match="the budget allows 1000") as caught:
         gw.compile(gw.Choice(["aa"]), wide, gw.Budget(table_bytes=1000)).tables()
     assert caught.value.needed == 1524
-
-
-@pytest.mark.untraced
-@one_in(4)
-@given(
-    st.lists(st.lists(st.integers(0, 3), min_size=256, max_size=256), min_size=3, max_size=3),
-    st.lists(st.binary(max_size=4), max_size=20),
-)
-def test_a_token_is_the_function_of_its_bytes(rows: list[list[int]], tokens: list[bytes]) -> None:
-    following = np.array([[0] * 256, *rows], np.int32)
-    vocabulary = gw.Vocabulary(tokens)
-    functions, after = token_functions(following, vocabulary, 1 << 20)
-    ids = vocabulary.trie.token_ids
-    for token, function in zip(ids.tolist(), functions.tolist(), strict=True):
-        expected = []
-        for state in range(4):
-            for byte in tokens[token]:
-                state = int(following[state, byte])  # noqa: PLW2901
-            expected.append(state)
-        assert after[function].tolist() == expected
-    assert len({row.tobytes() for row in after}) == len(after)
 
 
 def test_more_than_65536_classes_are_numbered_in_32_bits() -> None:

@@ -4,13 +4,11 @@ The oracle is sets of strings: each random tree is built twice, by the construct
 operations on sets, which know nothing of what the constructors simplify.
 """
 
-import itertools
-
 from hypothesis import given
 from hypothesis import strategies as st
 
 from guideway.language.expr import alt, alt_by_head, byte_set, concat, literal, repeat
-from guideway.language.nodes import Expr, Range, added, contains, multiplied, united
+from guideway.language.nodes import Expr
 from toys import joined, language, repeated
 
 SIZE = 6
@@ -21,11 +19,6 @@ LOWS = st.integers(0, 4)
 RANGES = st.tuples(LOWS, st.one_of(st.none(), LOWS)).map(
     lambda pair: (pair[0], None if pair[1] is None else pair[0] + pair[1])
 )
-
-
-def numbers(counts: Range, most: int = 60) -> set[int]:
-    low, high = counts
-    return set(range(low, (most if high is None else min(high, most)) + 1))
 
 
 def built() -> st.SearchStrategy[Built]:
@@ -71,37 +64,3 @@ def test_what_is_simplified_denotes_the_same(pair: Built) -> None:
     assert language(expr, SIZE) == {s for s in strings if len(s) <= SIZE}
     assert expr.nullable == (b"" in strings)
     assert expr.inhabited
-
-
-POSITIVE = RANGES.filter(lambda counts: counts[1] != 0)
-
-
-@given(POSITIVE, POSITIVE)
-def test_products_of_ranges_are_ranges_exactly_where_they_have_no_gap(inner, outer) -> None:
-    rounds, found = numbers(outer), multiplied(inner, outer)
-    reached = set()
-    for count in rounds:
-        low, high = inner
-        last = 60 if high is None and count else count * (high or 0)
-        reached |= set(range(count * low, min(last, 60) + 1))
-    if found is not None:
-        assert {n for n in numbers(found, 24) if n <= 24} == {n for n in reached if n <= 24}
-    else:
-        assert any(n not in reached for n in range(min(reached), max(reached)))
-
-
-@given(st.lists(RANGES, max_size=5))
-def test_united_ranges_have_the_same_numbers_and_do_not_touch(ranges) -> None:
-    found = united(ranges)
-    assert set().union(*map(numbers, found)) == set().union(*map(numbers, ranges))
-    for (_, high), (low, _) in itertools.pairwise(found):
-        assert high is not None
-        assert high + 1 < low
-
-
-@given(RANGES, RANGES)
-def test_a_range_contains_the_ranges_whose_numbers_it_has(outer, inner) -> None:
-    assert contains(outer, inner) == (numbers(inner) <= numbers(outer))
-    assert numbers(added(outer, inner)) == {
-        n + m for n, m in itertools.product(numbers(outer), numbers(inner)) if n + m <= 60
-    }

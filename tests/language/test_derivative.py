@@ -1,7 +1,5 @@
 """Derivatives against languages listed as sets, and the laws of `Recognizer`."""
 
-from itertools import product
-
 import pytest
 from hypothesis import given
 
@@ -18,9 +16,8 @@ from guideway.language.expr import (
     repeat,
 )
 from guideway.language.nodes import Rule
-from json_schemas import machine
 from plain_texts import behind, matches
-from toys import ALPHABET, distinct, expressions, is_distinct, language, nested, strings
+from toys import ALPHABET, distinct, expressions, is_distinct, language, strings
 
 SIZE = 4
 
@@ -105,13 +102,6 @@ def test_a_rule_that_begins_with_itself_is_refused():
         Derivatives(rule).step(rule, ord("a"))
 
 
-def test_forgetting_changes_no_result():
-    machine = Derivatives(nested())
-    before = machine.arcs(machine.start())
-    machine.forget()
-    assert machine.arcs(machine.start()) == before
-
-
 def test_long_chains_and_deep_nests_do_not_exhaust_the_stack():
     expr = EPSILON
     for _ in range(200):  # deeper than Python recurses
@@ -119,25 +109,3 @@ def test_long_chains_and_deep_nests_do_not_exhaust_the_stack():
     machine = Derivatives(repeat(expr))
     assert machine.shortest(concat(expr, literal(","))) == b"a,"
     assert machine.step(expr, ord("a")) is not None
-
-
-def test_captures_inside_captures_never_repeat():
-    # Lists of lists: what is captured outside is what captures inside have read.
-    schema = {
-        "type": "array",
-        "uniqueItems": True,
-        "items": {"type": "array", "uniqueItems": True, "items": {"enum": [1, 12]}},
-    }
-    engine = machine(schema)
-    lists = ["[]", "[1]", "[12]", "[1,12]", "[12,1]", "[1,1]"]
-    for items in product(lists, repeat=2):
-        text = f"[{items[0]},{items[1]}]".encode()
-        expected = items[0] != items[1] and "[1,1]" not in items
-        assert matches(engine, text) is expected, text
-        state = engine.start()
-        for byte in text:
-            blurred = engine.arcs(engine.blurred(state))
-            state = engine.step(state, byte)
-            if state is None:
-                break
-            assert any(members >> byte & 1 for members, _ in blurred)

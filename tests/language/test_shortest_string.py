@@ -15,7 +15,6 @@ from guideway.language.expr import (
     alt,
     both,
     byte_set,
-    complement,
     concat,
     literal,
     optional,
@@ -97,22 +96,6 @@ def test_rules_that_come_back_to_themselves_are_decided() -> None:
     assert lives(repeat(ends, 2, 3))
     assert not lives(repeat(loop, 2, 3))
     assert not lives(concat(ends, loop))
-
-
-def test_meets_and_opposites_are_exact() -> None:
-    letters = repeat(byte_set(b"ab"), 1)
-    met = both(letters, complement(literal("a")))
-    assert lives(concat(literal("x"), met))
-    assert lives(complement(letters))
-    assert not lives(both(letters, complement(repeat(byte_set(b"abc"), 1, None))))
-    assert not lives(both(byte_set(b"ab"), complement(alt(literal("a"), literal("b")))))
-
-
-def test_bytes_that_cannot_be_spelled_count_as_none() -> None:
-    only_a = 1 << ord("a")
-    for expr, expected in ((literal("ab"), False), (literal("aa"), True), (byte_set(b"ab"), True)):
-        assert Derivatives(expr, only_a).alive(expr) is expected
-    assert Derivatives(literal("a"), only_a).alive(alt(literal("b"), complement(literal("a"))))
 
 
 LIST = {"$ref": "#/$defs/list"}

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import assume, given, reject
 from hypothesis import strategies as st
 
+from budget_law import check_within
 from guideway.automaton.token_tries import unpack
 from guideway.constraint.compiled import CompiledConstraint
-from guideway.errors import LimitError, TokenRejected, UnsatisfiableError
+from guideway.errors import TokenRejected, UnsatisfiableError
 from guideway.language.budget import Budget
 from guideway.language.derivative import Derivatives
 from guideway.language.expr import concat, literal
@@ -134,25 +135,7 @@ def test_distance_falls_along_some_token_and_budgets_are_kept(expr, vocabulary, 
         if state.ended:
             break
         distance = constraint.distance(state)
-        assert (distance == 0) == constraint.accepts(state)
-        check_budget(constraint, vocabulary, state, distance)
-
-
-def check_budget(constraint, vocabulary, state, distance):
-    allowed = [t for t in unpack(constraint.mask(state)).tolist() if t not in vocabulary.eos_ids]
-    after = {t: constraint.distance(constraint.advance(state, t)) for t in allowed}
-    assert [constraint.fits(state, n) for n in (distance - 1, distance)] == [False, True]
-    if distance:
-        assert min(after.values()) <= distance - 1
-        with pytest.raises(LimitError) as short:
-            constraint.mask_within(state, distance - 1)
-        assert (short.value.needed, short.value.given) == (distance, distance - 1)
-    for left in range(distance, distance + 4):
-        expected = {t for t, d in after.items() if d <= left - 1}
-        if not distance:
-            expected |= vocabulary.eos_ids
-        assert set(unpack(constraint.mask_within(state, left)).tolist()) == expected
-    assert constraint.mask_within(state, 10**9).tobytes() == constraint.mask(state).tobytes()
+        check_within(constraint, state, [*range(max(distance - 1, 0), distance + 4), 10**9])
 
 
 @given(expressions(), vocabularies(), paths)
@@ -206,14 +189,8 @@ def test_captured_words_never_repeat_whatever_the_tokens():
         else:
             if constraint.accepts(state):
                 assert is_distinct(text)
-            for left in (constraint.distance(state), constraint.distance(state) + 2):
-                kept = unpack(constraint.mask_within(state, left)).tolist()
-                fits = [
-                    t
-                    for t in unpack(constraint.mask(state)).tolist()
-                    if constraint.distance(constraint.advance(state, t)) < left
-                ]
-                assert kept == fits
+            distance = constraint.distance(state)
+            check_within(constraint, state, (distance, distance + 2))
 
 
 @pytest.mark.parametrize("token", ["[", None, 1.0, b"["])
@@ -234,7 +211,3 @@ def test_states_are_values_and_stay_as_they_were():
     assert constraint.mask(first).tobytes() == before
     assert constraint.advance(first, singles.index(b"[")) == second
     assert second != first
-
-
-def test_the_alphabet_of_the_toys_is_covered():
-    assert {bytes((b,)) for b in ALPHABET} <= set(singles)

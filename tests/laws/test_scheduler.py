@@ -160,28 +160,8 @@ def bare(done: Completion) -> Completion:
     return replace(done, logprobs=(), log_allowed=(), log_end=0.0, trace=None)
 
 
-@pytest.mark.parametrize(
-    ("name", "speculate"), [*((name, "off") for name in EVERY), *DRAFTS.items()], ids=str
-)
-def test_a_row_gets_the_tokens_that_it_gets_alone(
-    name: str, speculate: Any, monkeypatch: pytest.MonkeyPatch
-):
-    run_beside_others(name, speculate, monkeypatch)
-
-
-@pytest.mark.parametrize(
-    ("name", "speculate"),
-    [
-        (name, drafts)
-        for name in EVERY
-        if name.startswith("batches")
-        for drafts in ("off", DRAFTS[name])
-    ],
-    ids=str,
-)
-def test_a_row_whose_next_mask_is_late_after_a_refused_token_draws_in_a_later_step(
-    name: str, speculate: Any, monkeypatch: pytest.MonkeyPatch
-):
+def wait_each_time(monkeypatch: pytest.MonkeyPatch) -> list[Sequence]:
+    """Each mask after a refused token is late, so that rows draw in a later step; which did."""
     waited = list[Sequence]()
 
     def late(rows: list[Sequence]) -> list[int]:
@@ -194,16 +174,24 @@ def test_a_row_whose_next_mask_is_late_after_a_refused_token_draws_in_a_later_st
             return each(whole, batch, late)
 
         monkeypatch.setattr(scheduling, each.__name__, run)
-    run_beside_others(name, speculate, monkeypatch)
-    assert waited
+    return waited
 
 
-def run_beside_others(name: str, speculate: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("name", "speculate", "late"), [
+    *((name, "off", False) for name in EVERY),
+    *((*each, False) for each in DRAFTS.items()),
+    *((name, drafts, True)
+      for name in EVERY if name.startswith("batches") for drafts in ("off", DRAFTS[name])),
+], ids=str)  # fmt: skip
+def test_a_row_gets_the_tokens_that_it_gets_alone(
+    name: str, speculate: Any, late: bool, monkeypatch: pytest.MonkeyPatch
+):
     def longest(self: Speculation, rows: int, odds: list[Any], drafting: float = 0) -> int:
         return min(5, max(map(len, odds)))
 
     monkeypatch.setattr(Speculation, "_length", longest)  # whatever a forward takes
     monkeypatch.setattr(Rates, "pays", lambda *_: True)
+    waited = wait_each_time(monkeypatch) if late else []
     make, models = EVERY[name]
     scheduler = make()
     rows = list[tuple[Model, int, Sequence]]()
@@ -222,6 +210,7 @@ def run_beside_others(name: str, speculate: Any, monkeypatch: pytest.MonkeyPatch
         assert (done.trace is None) == (wanted.trace is None)
     counts = [each.completion(0).stats for _, _, each in rows]
     assert (sum(stats.accepted for stats in counts) > 0) == (speculate != "off")
+    assert bool(waited) == late
 
 
 @pytest.mark.parametrize("name", EVERY)

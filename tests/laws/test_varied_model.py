@@ -1,18 +1,23 @@
-"""The laws of `VariedModel`: early exits against copies of the model that end there, adapters
-against copies into whose weights they are merged. On the fake, and on transformers of all kinds."""
+"""The laws of `VariedModel` and `HiddenModel`, on the fake and on transformers of all kinds.
+
+Early exits against copies of the model that end there, adapters against copies into whose weights
+they are merged; states against those of a plain forward of the row's tokens alone.
+"""
 
 import copy
 import threading
 from collections.abc import Callable
 from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
 
+import guideway as gw
 from guideway.models.adapter import Adapter
 from guideway.models.fake import FakeModel
-from guideway.models.protocol import VariedModel
+from guideway.models.variants import shown
 from small_models import KINDS, LETTERS, model, noise
 
 LAYERS = 3
@@ -24,11 +29,11 @@ every = pytest.mark.parametrize("kind", ["fake", *KINDS])
 
 def fake(adapted: dict[str, FakeModel], name: str) -> FakeModel:
     *exits, last = map(noise, EXIT_SEEDS[name])
-    return FakeModel(LETTERS, last, exits=exits, adapted=adapted)
+    return FakeModel(LETTERS, last, exits=exits, adapted=adapted, states=lambda p: noise(3)(p)[:4])
 
 
 @cache
-def subject(kind: str) -> VariedModel[Any]:
+def subject(kind: str) -> Any:
     if kind == "fake":
         return fake({name: fake({}, name) for name in ("one", "other")}, "")
     return model(kind, LAYERS)
@@ -37,30 +42,20 @@ def subject(kind: str) -> VariedModel[Any]:
 @cache
 def adapters(kind: str) -> dict[str, Adapter]:
     """Two adapters of different ranks, scales and modules; "" stands for none."""
-    if kind == "fake":
-        return {
-            n: Adapter.of(
-                n, {"a.lora_A.weight": torch.ones(1, 1), "a.lora_B.weight": torch.ones(1, 1)}
-            )
-            for n in ("one", "other")
-        }
     noise = torch.Generator().manual_seed(5)
     targets = {
         "one": ("q_proj", "down_proj", "c_attn", "lm_head"),
         "other": ("q_proj", "v_proj", "mlp.c_fc"),
     }
+    modules = {} if kind == "fake" else dict(subject(kind).module.named_modules())
     made: dict[str, Adapter] = {}
     for (name, ends), rank, scale in zip(targets.items(), (2, 3), (0.5, 2.0), strict=True):
+        shapes = {m: linear(target).shape for m, target in modules.items() if m.endswith(ends)}
         tensors = {}
-        for module, target in subject(kind).module.named_modules():
-            if module.endswith(ends):
-                inputs, outputs = linear(target).shape
-                tensors[f"base_model.model.{module}.lora_A.weight"] = torch.randn(
-                    rank, inputs, generator=noise
-                )
-                tensors[f"base_model.model.{module}.lora_B.weight"] = torch.randn(
-                    outputs, rank, generator=noise
-                )
+        for module, (inputs, outputs) in (shapes or {"a": (1, 1)}).items():
+            for end, size in (("lora_A", (rank, inputs)), ("lora_B", (outputs, rank))):
+                place = f"base_model.model.{module}.{end}.weight"
+                tensors[place] = torch.randn(*size, generator=noise)
         made[name] = Adapter.of(name, tensors, scale)
     return made
 
@@ -71,11 +66,8 @@ def linear(target: Any) -> torch.Tensor:
 
 
 @cache
-def oracle(kind: str, adapter: str, blocks: int) -> Callable[[list[int]], torch.Tensor]:
-    """What a model with these blocks only, and the adapter in its weights, gives after a prefix."""
-    if kind == "fake":
-        function = noise(EXIT_SEEDS[adapter][blocks - 1])
-        return lambda prefix: function(tuple(prefix))
+def merged(kind: str, adapter: str, blocks: int = LAYERS) -> Any:
+    """A copy with these blocks only, and the adapter in its weights."""
     changed = copy.deepcopy(subject(kind).module)
     if changed.lm_head.weight is changed.get_input_embeddings().weight:  # the head alone is adapted
         changed.lm_head.weight = torch.nn.Parameter(changed.lm_head.weight.clone())
@@ -86,7 +78,24 @@ def oracle(kind: str, adapter: str, blocks: int) -> Callable[[list[int]], torch.
     name = "h" if kind == "gpt2" else "layers"
     setattr(decoder, name, getattr(decoder, name)[:blocks])
     changed.config.num_hidden_layers = blocks
-    return lambda prefix: changed(torch.tensor([prefix])).logits[0, -1].detach()
+    return changed
+
+
+def oracle(kind: str, adapter: str, blocks: int) -> Callable[[list[int]], torch.Tensor]:
+    """What a model of so many blocks gives after a prefix."""
+    if kind == "fake":
+        function = noise(EXIT_SEEDS[adapter][blocks - 1])
+        return lambda prefix: function(tuple(prefix))
+    whole = merged(kind, adapter, blocks)
+    return lambda prefix: whole(torch.tensor([prefix])).logits[0, -1].detach()
+
+
+def states_of(kind: str, adapter: str, tokens: list[int]) -> torch.Tensor:
+    """The state after each token, of a forward without cache, padding and company."""
+    if kind == "fake":
+        return torch.stack([noise(3)(tuple(tokens[:end]))[:4] for end in range(1, len(tokens) + 1)])
+    decoder = merged(kind, adapter).get_decoder()
+    return decoder(torch.tensor([tokens])).last_hidden_state[0].detach()
 
 
 def expected(kind: str, prefixes: list[list[int]], names: list[str]) -> torch.Tensor:
@@ -141,9 +150,54 @@ def test_nothing_stays_of_exits_and_adapters(kind: str):
         assert not any(part._forward_hooks for part in varied.module.modules())
 
 
+@every
+@pytest.mark.parametrize("exits", [[], [1]])
+def test_states_are_those_of_each_row_alone_whatever_the_exits(kind: str, exits: list[int]):
+    """Showing them changes nothing else."""
+    names = ["", "", "one" if kind == "llama" else ""]
+    given = [adapters(kind).get(name) for name in names]
+    states, later = list[torch.Tensor](), list[torch.Tensor]()
+    cached, heads = subject(kind).prefill_varied(PROMPTS, given, exits, states)
+    for prompt, name, each in zip(PROMPTS, names, states, strict=True):
+        assert each.dtype == torch.float32
+        near(each, states_of(kind, name, prompt))
+    _, before = subject(kind).prefill_varied(PROMPTS, given, exits)
+    assert torch.equal(heads, before)
+    rows, new = [2, 0, 0], [[3, 4], [17, 18], [3, 3]]
+    chosen = subject(kind).select(cached, rows)
+    _, heads = subject(kind).extend_varied(chosen, torch.tensor(new), exits, later)
+    for row, more, each in zip(rows, new, later, strict=True):
+        near(each, states_of(kind, names[row], PROMPTS[row] + more)[-2:])
+    chosen = subject(kind).select(cached, rows)
+    assert torch.equal(heads, subject(kind).extend_varied(chosen, torch.tensor(new), exits)[1])
+
+
+def test_an_adapter_changes_the_states():
+    one, other = (states_of("llama", name, PROMPTS[2]) for name in ("", "one"))
+    assert not torch.allclose(one, other, atol=1e-2)
+
+
+def test_a_fake_without_states_and_a_decoder_of_another_kind_are_refused_by_name():
+    with pytest.raises(gw.UnsupportedError, match="the fake has no hidden states"):
+        FakeModel.random(LETTERS).prefill_varied([[1]], [None], [], [])
+    flat = torch.nn.Flatten()
+    with (
+        pytest.raises(gw.UnsupportedError, match="states of SimpleNamespace are not supported"),
+        shown(SimpleNamespace(get_decoder=lambda: flat)),
+    ):
+        flat(torch.zeros(2, 3))
+
+
 def test_hooks_act_in_the_thread_that_set_them_only():
     varied = subject("llama")
     decoder = varied.module.get_decoder()
+    with shown(varied.module) as states, torch.inference_mode():
+        other = threading.Thread(target=lambda: decoder(torch.tensor([[5]])))
+        other.start()
+        other.join()
+        assert states == []
+        decoder(torch.tensor([[5]]))
+    assert len(states) == 1
     inside, on = threading.Event(), threading.Event()
 
     def wait(*_: object) -> None:

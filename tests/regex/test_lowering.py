@@ -11,10 +11,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from guideway.errors import LimitError, UnsupportedError
+from guideway.errors import GuidewayError, LimitError, UnsupportedError
 from guideway.json_schema.spelling import spell_character
 from guideway.language.expr import EMPTY, literal
 from guideway.language.nodes import Expr
+from guideway.language.regular import contains
 from guideway.language.utf8 import character
 from guideway.regex.backtracking_automaton import whole_matches
 from guideway.regex.lowering import lower_regex, lower_search
@@ -349,9 +350,23 @@ def test_a_million_random_pairs_of_patterns_and_texts_agree_with_re() -> None:
         pairs += 4 * len(texts)
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_a_pattern_of_ecma_is_found_where_re_finds_it(seed: int) -> None:
+    choose = random.Random(seed)
+    for _ in range(150):
+        pattern = _pattern(choose, 3)
+        try:
+            expected, searched = oracle(pattern, re.ASCII), search(pattern)
+        except (re.error, GuidewayError):
+            continue
+        for text in choose.sample(every("aB0 ", 4), 12):
+            if text or r"\B" not in pattern:  # which re finds nowhere in an empty text
+                assert contains(searched, text.encode()) == bool(expected.search(text)), text
+
+
 def _pattern(choose: random.Random, depth: int) -> str:
     if depth == 0:
-        return choose.choice([*LEAVES, r"\b", r"\w", r"\s"])
+        return choose.choice([*LEAVES, r"\b", r"\B", r"\w", r"\s", r"[\W0]"])
     inner, more = _pattern(choose, depth - 1), _pattern(choose, depth - choose.randint(1, depth))
     options = [
         inner,

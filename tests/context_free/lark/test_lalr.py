@@ -6,7 +6,6 @@ import pytest
 from lark.common import ParserConf
 from lark.exceptions import GrammarError
 from lark.grammar import NonTerminal, Rule, RuleOptions, Terminal
-from lark.load_grammar import load_grammar
 from lark.parsers.lalr_analysis import LALR_Analyzer, Shift
 
 from guideway.context_free.lark import reader as lark_reader
@@ -132,8 +131,3 @@ def chance(rng):
             options = RuleOptions(priority=rng.choice((None, None, 1, 2, 3, 4, 5)))
             rules[name, symbols] = Rule(NonTerminal(name), symbols, 0, None, options)
     return [*rules.values()]
-
-
-def compiled(text):
-    """The rules of a grammar."""
-    return load_grammar(text, "grammar", [], False)[0].compile(["start"], set())[1]

@@ -9,12 +9,11 @@ import pytest
 from lark.indenter import PythonIndenter
 
 import guideway as gw
-from guideway.context_free.lark.errors import END, Reading, refusals
+from guideway.context_free.lark.errors import Reading, refusals
 from guideway.context_free.lark.extensions import extend
 from guideway.context_free.lark.indenter import ItemIndenter
 from guideway.context_free.lark.reader import MOST, read_lark
 from guideway.context_free.lark.source import Lark, read_indenter
-from guideway.context_free.lowering import Production
 from guideway.errors import LimitError, SourceError, UnsupportedError
 from guideway.sources.sources import Literal
 from lark_samples import python_tree
@@ -59,23 +58,6 @@ def test_trees_are_what_lark_reads():
 
 def _missing():
     raise OSError
-
-
-def test_tables_are_lark_s_own():
-    grammar = read_lark(Lark('start: start "+" n | n\nn: "1" | "(" start ")"'))
-    table = grammar.table
-    stack, word = [table.start], ["LPAR", "__ANON_0", "PLUS", "__ANON_0", "RPAR", END]
-    assert set(grammar.terminals) == {"PLUS", "__ANON_0", "LPAR", "RPAR"}
-    while stack[-1] != table.end or word != [END]:
-        state = stack[-1]
-        if word[0] in table.shifts[state]:
-            stack.append(table.shifts[state][word.pop(0)])
-        else:
-            production = table.productions[table.reductions[state][word[0]]]
-            assert isinstance(production, Production)
-            del stack[len(stack) - len(production.symbols) :]
-            stack.append(table.gotos[stack[-1]][production.rule])
-    assert len(stack) == 2
 
 
 @pytest.mark.untraced
@@ -208,21 +190,14 @@ def test_what_is_not_beside_the_source_is_not_looked_for():
         read_lark(Lark("start: A\n%import \\\n b.A"))
 
 
-def test_what_lark_did_not_mean_to_raise_is_an_error_of_the_grammar():
-    with (
-        pytest.raises(SourceError, match="Lark cannot read this grammar: AssertionError"),
-        refusals(Reading({"": extend("", Literal)})),
-    ):
-        raise AssertionError
-
-
-def test_grammars_nested_deeper_than_lark_reads_are_refused():
-    with (
-        pytest.raises(LimitError, match="too deeply for Lark") as refused,
-        refusals(Reading({"": extend("", Literal)})),
-    ):
-        raise RecursionError
-    assert refused.value.given == sys.getrecursionlimit()
+@pytest.mark.parametrize(("raised", "error", "said"), [
+    (AssertionError, SourceError, "Lark cannot read this grammar: AssertionError"),
+    (RecursionError, LimitError, "too deeply for Lark"),
+])  # fmt: skip
+def test_what_lark_did_not_mean_to_raise_is_an_error_of_the_grammar(raised, error, said):
+    with pytest.raises(error, match=said) as refused, refusals(Reading({"": extend("", Literal)})):
+        raise raised
+    assert error is SourceError or refused.value.given == sys.getrecursionlimit()
 
 
 # How large a Lark grammar is, told from its text.

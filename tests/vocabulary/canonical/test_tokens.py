@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from canonical_tokenizers import TOKENIZERS, automaton, vocabulary
-from guideway.vocabulary.canonical.tokens import CanonicalAutomaton
+from guideway.vocabulary.canonical.tokens import NONE, AddedTexts, CanonicalAutomaton, span
 
 
 def is_canonical(own: CanonicalAutomaton, tokens: tuple[int, ...]) -> bool:
@@ -83,3 +83,27 @@ def test_what_completes_a_character_is_told_with_the_fewest_tokens() -> None:
     assert completed == [[b"\xaa"], [b"\x97"], [b"\xa5"]]  # with 0xA9 it is merged
     assert not found.others
     assert own.completions(place, lead) is found
+
+
+def test_one_that_began_before_is_matched_in_the_place_of_another() -> None:
+    marks = AddedTexts(["ab", "bc"])
+    begun = marks.read(NONE, "a")
+    assert begun is not None
+    assert marks.goes_on(begun, "b")
+    assert marks.matched(begun, "bc") is None
+    assert marks.matched(NONE, "bc") == NONE
+
+
+@pytest.mark.parametrize("length", [1, 2, 3])
+def test_the_characters_that_begin_with_some_bytes_are_a_span(length: int) -> None:
+    spans: dict[bytes, tuple[int, int]] = {}
+    for code in [*range(0x80, 0xD800, 7), *range(0xE000, 0x110000, 97), 0x7FF, 0x800, 0x10FFFF]:
+        begun = chr(code).encode()[:length]
+        if len(chr(code).encode()) > length:
+            low, high = spans.setdefault(begun, span(begun))
+            assert low <= code <= high
+    assert all(chr(low).encode().startswith(begun) for begun, (low, _) in spans.items())
+    assert all(
+        high in range(0xD800, 0xE000) or chr(high).encode().startswith(begun)
+        for begun, (_, high) in spans.items()
+    )
