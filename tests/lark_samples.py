@@ -1,6 +1,5 @@
 """Lark grammars by chance, and what Lark and guideway make of all short strings."""
 
-import itertools
 import random
 from functools import lru_cache
 from pathlib import Path
@@ -16,6 +15,7 @@ from guideway.context_free.lark.reader import read_lark
 from guideway.context_free.lark.source import Lark
 from guideway.language.derivative import Derivatives
 from guideway.language.nodes import Expr
+from plain_texts import short_strings
 
 PATTERNS = (
     '"a"', '"b"', '"c"', '"ab"', '"aa"', '"abc"', '"ba"', '"a"i', "/a+/", "/[ab]+/", "/[abc]+/",
@@ -46,11 +46,6 @@ def python_lark() -> Path:
 def python_tree() -> LarkGrammar:
     """What it says; reading it takes Lark a second."""
     return read_lark(Lark.open(python_lark()))
-
-
-def short_strings(letters: str, length: int) -> list[str]:
-    """All strings over the letters, the shortest first."""
-    return ["".join(w) for n in range(length + 1) for w in itertools.product(letters, repeat=n)]
 
 
 def parsed(parser: lark.Lark, letters: str, length: int) -> set[str]:

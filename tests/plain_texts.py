@@ -1,9 +1,15 @@
 """Texts and the plain engine, the derivatives of an expression: read one, or draw one."""
 
 import random
+from itertools import product
 
 from guideway.language.derivative import Derivatives
 from guideway.language.nodes import Expr
+
+
+def short_strings(letters: str, length: int) -> list[str]:
+    """All strings over the letters, the shortest first."""
+    return ["".join(w) for n in range(length + 1) for w in product(letters, repeat=n)]
 
 
 def behind(machine: Derivatives, text: str | bytes) -> Expr | None:

@@ -50,6 +50,6 @@ def oracle(pattern: str, flags: int = 0) -> re.Pattern[str]:
         return re.compile(pattern, flags)
 
 
-def reader(expr: Expr) -> Callable[[str], bool]:
+def reader(expr: Expr) -> Callable[[str | bytes], bool]:
     """Whether a text is in the language of `expr`."""
     return partial(matches, Derivatives(expr))

@@ -11,7 +11,8 @@ from guideway.automaton.states import States
 from guideway.automaton.token_tries import unpack
 from guideway.errors import GuidewayError
 from guideway.language.derivative import Derivatives
-from lark_samples import Blocks, Fuel, OutOfFuelError, by_chance, lowered, parsed, short_strings
+from lark_samples import Blocks, Fuel, OutOfFuelError, by_chance, lowered, parsed
+from plain_texts import short_strings
 from random_walks import BYTES
 from two_engines import compared
 

@@ -32,24 +32,18 @@ LETTERS = byte_set(b"abcdefghijklmnopqrstuvwxyz")
 END_OF_WORD = complement(concat(LETTERS, ANYTHING))
 
 
-def checked(seeds: range) -> int:
+@pytest.mark.untraced
+@pytest.mark.parametrize(("seeds", "least"), [
+    *((range(first, first + 20), 40) for first in (0, 20, 40)),
+    pytest.param(range(60, 1500), 5000, marks=pytest.mark.slow),
+])  # fmt: skip
+def test_grammars_that_look_ahead(seeds: range, least: int) -> None:
     count = 0
     for seed in seeds:
         expr = random_grammar(seed)
         if Derivatives(expr, WORDS.spellable).alive(expr):
             count += compared(expr, WORDS, 3, 5, seed)
-    return count
-
-
-@pytest.mark.untraced
-@pytest.mark.parametrize("first", range(0, 60, 20))
-def test_grammars_that_look_ahead(first: int) -> None:
-    assert checked(range(first, first + 20)) > 40
-
-
-@pytest.mark.slow
-def test_many_grammars_that_look_ahead() -> None:
-    assert checked(range(60, 1500)) > 5000
+    assert count > least
 
 
 def test_words_and_keywords() -> None:

@@ -115,7 +115,10 @@ def walk(constraint, wanted, chance, sure):
         state, begun = constraint.advance(state, byte), begun + bytes((byte,))
 
 
-def check(seed):
+@pytest.mark.parametrize(
+    "seed", [*range(60), *(pytest.param(n, marks=pytest.mark.slow) for n in range(1_000, 5_000))]
+)
+def test_what_remembers_and_meets_a_list_of_texts_is_exact(seed):
     chance = random.Random(seed)
     schemas = [schema(chance) for _ in range(chance.choice([1, 1, 1, 1, 2]))]
     listed = sorted({text for _ in range(chance.randint(1, 3)) for text in texts(chance)})
@@ -135,17 +138,6 @@ def check(seed):
     sure = "uniqueItems" not in json.dumps(schemas)
     for _ in range(3):
         walk(constraint, wanted, chance, sure)
-
-
-@pytest.mark.parametrize("seed", range(60))
-def test_what_remembers_and_meets_a_list_of_texts_is_exact(seed):
-    check(seed)
-
-
-@pytest.mark.slow
-def test_the_same_of_many_more():
-    for seed in range(1_000, 5_000):
-        check(seed)
 
 
 @pytest.mark.parametrize("pattern", [

@@ -5,23 +5,19 @@ The oracle goes through a text from left to right and looks for complete trigger
 
 import re
 from collections.abc import Callable
-from itertools import product
 from typing import Any
 
 import pytest
 
 import guideway as gw
 from guideway.automaton.token_tries import unpack
+from plain_texts import short_strings
 from two_engines import Both, explored, vocabulary
 
 ABC = gw.Vocabulary([b"a", b"b", b"c", b"ab", b"ca", None, b"<eos>"], {6}, special={"c": 5})
 BYTES = gw.Vocabulary([bytes((b,)) for b in range(256)] + [b"<eos>"], {256})
 Ends = Callable[[str, int], set[int]]
 """Where texts that begin at a place may end."""
-
-
-def texts(length: int, letters: str = "abc") -> list[str]:
-    return ["".join(t) for n in range(length + 1) for t in product(letters, repeat=n)]
 
 
 def first_stop(text: str, at: int, stops: list[str]) -> tuple[int, set[str]] | None:
@@ -48,7 +44,7 @@ def test_free_text_ends_with_the_first_stop(stops):
     with_stop = gw.compile(gw.until(*given), BYTES)
     without = gw.compile(gw.until(*given, include=False), BYTES)
     behind = gw.compile(gw.until(*given) + "b", BYTES)
-    for text in texts(6):
+    for text in short_strings("abc", 6):
         found = first_stop(text, 0, stops)
         assert with_stop.matches(text) == (found is not None and found[0] == len(text)), text
         assert without.matches(text) == (found is None), text
@@ -113,7 +109,7 @@ def test_a_trigger_begins_its_region_and_nothing_else_does(tags, counts):
     given = [gw.tag(made(begin), gw.Regex(pattern), end) for begin, pattern, end in tags]
     constraint = gw.compile(gw.regions(*given, **counts), BYTES)
     low, high = counts.get("at_least", 0), counts.get("at_most")
-    for text in texts(6):
+    for text in short_strings("abc", 6):
         assert constraint.matches(text) == regions_match(text, tags, low, high), text
 
 
@@ -121,7 +117,7 @@ def test_a_text_may_end_with_the_first_region():
     one = gw.tag("a", gw.Regex("b"), "c")
     maybe = gw.compile(gw.regions(one, stop_after_first=True), BYTES)
     surely = gw.compile(gw.regions(one, stop_after_first=True, at_least=1), BYTES)
-    for text in texts(6):
+    for text in short_strings("abc", 6):
         ended = re.fullmatch("[bc]*abc", text) is not None
         assert surely.matches(text) == ended
         assert maybe.matches(text) == (ended or "a" not in text)
@@ -129,7 +125,7 @@ def test_a_text_may_end_with_the_first_region():
 
 def test_a_region_of_text_has_no_end_in_it():
     constraint = gw.compile(gw.tagged("a", gw.Text(), "cc"), BYTES)
-    for text in texts(6):
+    for text in short_strings("abc", 6):
         assert constraint.matches(text) == bool(re.fullmatch("([bc]*a((?!cc).)*cc)*[bc]*", text))
     alone = gw.compile(gw.tag("a", gw.Text(), "c"), BYTES)
     assert alone.matches("abbc")
@@ -163,7 +159,7 @@ def test_special_tokens_stop_text_and_their_names_do_not_stand_in_it():
     some = gw.compile(gw.until(gw.special(6)), unnamed)
     assert some.matches(["a<[1]>", gw.special(6)])
     c = gw.special("c")
-    for text in texts(5, "ab"):
+    for text in short_strings("ab", 5):
         stopped = first_stop(text, 0, ["bb"])
         assert until.matches([text]) == (stopped is not None and stopped[0] == len(text))
         assert until.matches([text, c]) == (stopped is None)

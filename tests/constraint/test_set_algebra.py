@@ -1,9 +1,7 @@
 """Meets and differences of what nests: recognisers in plain Python are the oracle."""
 
-import itertools
 import random
 import re
-from itertools import product
 from typing import TypeAlias
 
 import interegular
@@ -22,7 +20,7 @@ from guideway.language.expr import EMPTY
 from guideway.language.finite_languages import Decisions
 from guideway.sources.sources import Source
 from lark_samples import ERRORS, Blocks, OutOfFuelError, accepted, by_chance, parsed
-from plain_texts import matches
+from plain_texts import matches, short_strings
 from regex_samples import oracle, reader, trees
 
 BALANCED = gw.Gbnf('root ::= ("(" root ")" | "x" root)?')
@@ -60,7 +58,7 @@ def test_alternatives_that_nest_meet_one_by_one(source, pairs):
     each = [[Derivatives(lower_source(one, Decisions())) for one in pair] for pair in pairs]
 
     accepted = 0
-    for text in ("".join(w) for n in range(6) for w in product("[]45,|", repeat=n)):
+    for text in short_strings("[]45,|", 5):
         expected = any(all(matches(one, text) for one in pair) for pair in each)
         assert matches(found, text) == expected, text
         accepted += expected
@@ -98,7 +96,7 @@ def test_what_is_taken_from_special_tokens_leaves_texts() -> None:
 
 # Sources combine like sets; `re` is the oracle for each of them, and for the shortest witness.
 
-ALGEBRA_WORDS = ["".join(word) for size in range(5) for word in product("ab\n", repeat=size)]
+ALGEBRA_WORDS = short_strings("ab\n", 4)
 SIMPLE = trees(["a", "b", "ab", "[ab]", ".", "", r"\n", "^", "$", "a{2}"], 5)
 PLAIN = trees(["a", "b", "ab", "[ab]", "a{2}", "(?:aab){1,3}", "[^a]"], 5)
 ALPHABET = interegular.fsm.Alphabet.from_groups("a", "b", {interegular.fsm.anything_else})
@@ -258,7 +256,7 @@ def _walk(constraint: CompiledConstraint, regex: str, wanted: bool) -> None:
 
 TOKENS = [*(bytes((b,)) for b in range(128)), b"12", b"+1", b"((", b"1(", b"2+1", b"11"]
 VOCABULARY = gw.Vocabulary(TOKENS)
-TEXTS = ["".join(text) for length in range(5) for text in itertools.product("12+(", repeat=length)]
+TEXTS = short_strings("12+(", 4)
 LARKS = (
     ('start: N ("+" N)*\nN: /[12]+/\n', "lalr", "contextual"),
     ('start: x\nx: "(" x "(" | N\nN: /1+2?/\n', "lalr", "contextual"),

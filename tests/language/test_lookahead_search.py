@@ -1,9 +1,7 @@
 """Expressions that look ahead, against reading them by the definition, text by text."""
 
-import itertools
 import re
 from collections.abc import Callable, Iterator
-from itertools import product
 
 import pytest
 
@@ -39,7 +37,7 @@ from guideway.language.set_algebra import among_texts
 from guideway.regex.lowering import lower_regex
 from guideway.regex.parser import parse_regex
 from looking_grammars import EVEN, GUARDS, HAS_C, NOT_A, random_grammar
-from plain_texts import behind
+from plain_texts import behind, short_strings
 
 Pending = frozenset[tuple[int, int, Expr]]
 
@@ -103,19 +101,13 @@ def belongs(expr: Expr, text: str) -> bool:
     return any(end == len(text) and holds(left, text, end) for end, left in ends)
 
 
-def texts(longest: int) -> Iterator[str]:
-    for length in range(longest + 1):
-        for letters in itertools.product("abc", repeat=length):
-            yield "".join(letters)
-
-
 @pytest.mark.parametrize("seed", range(40))
 def test_a_grammar_that_looks_ahead_is_read_by_its_definition(seed: int) -> None:
     expr = random_grammar(seed)
-    told = {text for text in texts(5) if belongs(expr, text)}
+    told = {text for text in short_strings("abc", 5) if belongs(expr, text)}
     machine = Derivatives(expr)
     beginnings = {text[:length] for text in told for length in range(len(text) + 1)}
-    for text in texts(5):
+    for text in short_strings("abc", 5):
         state = behind(machine, text)
         assert (state is not None and machine.accepts(state)) == (text in told), text
         if text in beginnings:
@@ -174,7 +166,7 @@ def test_there_is_a_way_through_where_there_is_a_text(
 ) -> None:
     expr = random_grammar(seed)
     found = Derivatives(expr).alive(expr)
-    assert not found or any(belongs(expr, text) for text in texts(7))
+    assert not found or any(belongs(expr, text) for text in short_strings("abc", 7))
     for limit, value in (("EARLY", 0), ("HASTY", 0), ("LONG", -1), ("FEW", -1)):
         monkeypatch.setattr(lookahead_search, limit, value)
     asked = list[bool]()
@@ -213,7 +205,7 @@ TEXTS_PATTERNS = (
     r"(?s)a.*", r"(?s).*", r"(?s).+", r"(?s).*ab.*", r"(?s)é.{2,}", r"(?s)(a.*|b|.{3,})",
     r"(?s)(?=.*a)b.*", r"(?s)(?!.*ab).*", r"a.*", r"[^a]*b",
 )  # fmt: skip
-TEXTS = ["".join(letters) for n in range(5) for letters in product("abé\n", repeat=n)]
+TEXTS = short_strings("abé\n", 4)
 
 
 @pytest.mark.parametrize("pattern", TEXTS_PATTERNS)

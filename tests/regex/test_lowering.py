@@ -21,7 +21,8 @@ from guideway.regex.backtracking_automaton import whole_matches
 from guideway.regex.lowering import lower_regex, lower_search
 from guideway.regex.parser import parse_regex
 from guideway.sources.sources import Dialect
-from regex_samples import ANCHORED, ANCHORS, PATTERNS, TEXTS, oracle, reader, trees
+from plain_texts import short_strings
+from regex_samples import ANCHORED, PATTERNS, TEXTS, oracle, reader, trees
 from shares import one_in
 
 LINES = ["".join(word) for size in range(6) for word in product("a\n", repeat=size)] + [
@@ -128,19 +129,6 @@ def test_thousands_of_words_lower_quickly_and_step_quickly(form: str, count: int
     assert not accepts("end")
 
 
-@pytest.mark.parametrize(
-    "pattern",
-    ["(" * 200 + "a" + ")*" * 200, "(a|b)*a(a|b){20}", ".*a.{24}", "(x?){50}" * 64, "a" * 20_000,
-     "(?:" * 200 + "^a|b" + ")*" * 200, "".join(f"(?:^{c}|" for c in "ab" * 90) + "c" + ")" * 180,
-     "|".join("a" * n for n in range(1, 300)), ANCHORS[0] * 300 + "a" + ANCHORS[1] * 300],
-)  # fmt: skip
-def test_hostile_patterns_lower_within_a_moment(pattern: str) -> None:
-    began = time.process_time()
-    tree = parse_regex(pattern)
-    assert lower_regex(tree) is lower_regex(tree)
-    assert time.process_time() - began < 30
-
-
 # Lookaround, word boundaries and references back: `re` is the oracle, text by text.
 
 SIGNS = ["*", "+", "?", "{2}", "{1,2}", "{0,3}", "{2,}", "{1,14}"]
@@ -167,10 +155,6 @@ def trees_of_lookaround(leaves: list[str], deepest: int = 6) -> st.SearchStrateg
     )
 
 
-def every(alphabet: str, size: int) -> list[str]:
-    return ["".join(word) for n in range(size + 1) for word in product(alphabet, repeat=n)]
-
-
 def check(pattern: str, texts: list[str]) -> None:
     """A pattern has to mean the same as in `re`, by its parts and as one automaton."""
     expected = oracle(pattern)
@@ -183,6 +167,14 @@ def check(pattern: str, texts: list[str]) -> None:
         for text in texts:
             assert is_whole(text) == bool(expected.fullmatch(text)), text
             assert is_found(text) == bool(expected.search(text)), text
+
+
+def check_drawn(pattern: str, texts: list[str]) -> None:
+    """The same of a pattern by chance: few of them have too many states."""
+    try:
+        check(pattern, texts)
+    except LimitError as error:
+        assert error.limit == "states of a pattern"  # noqa: PT017  it is one of two outcomes
 
 
 @given(trees_of_lookaround(LEAVES))
@@ -200,7 +192,7 @@ def check(pattern: str, texts: list[str]) -> None:
 @example("(?=a|(?!b))[ab]")
 @example("(?:a(?=b)|b){1,2}")
 def test_lookaround_means_what_it_means_in_re(pattern: str) -> None:
-    check(pattern, every("ab\n", 4))
+    check_drawn(pattern, short_strings("ab\n", 4))
 
 
 @pytest.mark.parametrize(
@@ -215,7 +207,7 @@ def test_lookaround_means_what_it_means_in_re(pattern: str) -> None:
      "(?i:(?:A(?!B)|C)*)b?"],
 )  # fmt: skip
 def test_loops_may_ask_for_the_next_character(pattern: str) -> None:
-    check(pattern, [*every("abc", 5), "a" * 38, "a" * 39, "ab" * 19, "ba" * 20, "ba" * 6])
+    check(pattern, [*short_strings("abc", 5), "a" * 38, "a" * 39, "ab" * 19, "ba" * 20, "ba" * 6])
 
 
 @pytest.mark.parametrize(
@@ -231,7 +223,17 @@ def test_loops_may_ask_for_the_next_character(pattern: str) -> None:
      "(?:(?!bc)b?.)*", "(?:.(?<!ab))*", "(?:[ab](?=.{2})c|.)*"],
 )  # fmt: skip
 def test_lookaround_may_stand_in_loops_and_in_lookaround(pattern: str) -> None:
-    check(pattern, [*every("abcd", 4), *every("abc", 6), "ab" * 19, "c" * 300, "bc" * 150, "a\nb"])
+    check(
+        pattern,
+        [
+            *short_strings("abcd", 4),
+            *short_strings("abc", 6),
+            "ab" * 19,
+            "c" * 300,
+            "bc" * 150,
+            "a\nb",
+        ],
+    )
 
 
 def test_an_automaton_of_lookaround_may_be_too_large() -> None:
@@ -250,7 +252,7 @@ def test_an_automaton_of_lookaround_may_be_too_large() -> None:
 @example(r"(?:a|\b)\b(?: \b)?a")
 @example(r"(?:(?:a?){3})\b(?:_? )")
 def test_word_boundaries_mean_what_they_mean_in_re(pattern: str) -> None:
-    check(pattern, every("a _\n", 3))
+    check_drawn(pattern, short_strings("a _\n", 3))
 
 
 @pytest.mark.parametrize("pattern", [
@@ -258,7 +260,7 @@ def test_word_boundaries_mean_what_they_mean_in_re(pattern: str) -> None:
     r"(?:é|\b) ?", r"\B.\B", r"é+\b.?",
 ])  # fmt: skip
 def test_words_are_those_of_unicode(pattern: str) -> None:
-    check(pattern, every("éa \u212a", 3))
+    check(pattern, short_strings("éa \u212a", 3))
 
 
 @one_in(3)
@@ -279,7 +281,7 @@ def test_references_are_the_texts_of_their_groups(data: st.DataObject) -> None:
         lower_regex(parse_regex(pattern))
     except (re.error, UnsupportedError):
         return
-    check(pattern, every("ab", 5))
+    check(pattern, short_strings("ab", 5))
 
 
 @pytest.mark.untraced
@@ -290,7 +292,7 @@ def test_references_are_the_texts_of_their_groups(data: st.DataObject) -> None:
      r"a|([^\s\S])\1\B"],
 )  # fmt: skip
 def test_references_to_few_texts_are_written_out(pattern: str) -> None:
-    check(pattern, [*every("abc", 4), *every("x'\"azyA", 4)])
+    check(pattern, [*short_strings("abc", 4), *short_strings("x'\"azyA", 4)])
 
 
 @pytest.mark.parametrize(
@@ -339,7 +341,7 @@ def test_no_boundary_is_in_the_empty_text_for_ecma_alone(dialect: Dialect, taken
 def test_a_million_random_pairs_of_patterns_and_texts_agree_with_re() -> None:
     """About ten minutes; a sample of it runs above."""
     choose = random.Random(2026)
-    pairs, texts = 0, every("ab\n ", 5)
+    pairs, texts = 0, short_strings("ab\n ", 5)
     while pairs < 1_000_000:
         pattern = _pattern(choose, 4)
         try:
@@ -359,7 +361,7 @@ def test_a_pattern_of_ecma_is_found_where_re_finds_it(seed: int) -> None:
             expected, searched = oracle(pattern, re.ASCII), search(pattern)
         except (re.error, GuidewayError):
             continue
-        for text in choose.sample(every("aB0 ", 4), 12):
+        for text in choose.sample(short_strings("aB0 ", 4), 12):
             if text or r"\B" not in pattern:  # which re finds nowhere in an empty text
                 assert contains(searched, text.encode()) == bool(expected.search(text)), text
 

@@ -156,12 +156,3 @@ def test_masks_of_what_is_entered_in_many_ways_are_those_of_the_plain_engine(gra
             if not short:
                 break
             at = both.after(at, chosen.choice(short))
-
-
-def test_what_is_read_in_a_billion_ways_has_few_stacks() -> None:
-    constraint = gw.compile(gw.Lark(all_behind(30), lexer="dynamic"), CLOSURES)
-    state = constraint.start()
-    for letter in (0, 2, 0, 0, 2, 3, 0, 3, 0) * 4:
-        state = constraint.advance(state, letter)
-        assert unpack(constraint.mask(state)).tolist()
-    assert constraint._states.held().state_bytes < 16_000_000

@@ -37,9 +37,8 @@ from lark_samples import (
     parsed,
     python_lark,
     python_tree,
-    short_strings,
 )
-from plain_texts import matches
+from plain_texts import matches, short_strings
 
 MANY = " | ".join(f'"{n:b}"'.translate({48: "a", 49: "b"}) for n in range(1, 64) if n % 5)
 GRAMMARS = [
@@ -149,15 +148,14 @@ def compared(seed: int, length: int) -> bool | None:
     return True
 
 
-def test_grammars_by_chance_agree_with_lark():
-    assert [compared(seed, 5) for seed in range(40)].count(True) > 20
-
-
-@pytest.mark.slow
-def test_many_grammars_by_chance_agree_with_lark():
-    found = [compared(seed, 7) for seed in range(1000, 2500)]
+@pytest.mark.parametrize(
+    ("seeds", "length", "least"),
+    [(range(40), 5, 20), pytest.param(range(1000, 2500), 7, 700, marks=pytest.mark.slow)],
+)
+def test_grammars_by_chance_agree_with_lark(seeds, length, least):
+    found = [compared(seed, length) for seed in seeds]
     assert found.count(False) == 0
-    assert found.count(True) > 700
+    assert found.count(True) > least
 
 
 def test_a_string_that_is_not_ascii_is_told_from_a_name():
@@ -337,8 +335,12 @@ def test_a_grammar_has_the_texts_that_it_has_for_lark(grammar: str):
 
 
 @pytest.mark.untraced
-def test_random_grammars_have_the_texts_that_they_have_for_lark():
-    assert sum(check(drawn(random.Random(seed)), 3) for seed in range(25)) > 15
+@pytest.mark.parametrize(
+    ("seeds", "size", "least"),
+    [(range(25), 3, 15), pytest.param(range(1000, 1040), 7, 30, marks=pytest.mark.slow)],
+)
+def test_random_grammars_have_the_texts_that_they_have_for_lark(seeds, size, least):
+    assert sum(check(drawn(random.Random(seed)), size) for seed in seeds) > least
 
 
 def lowered_of_dynamic(grammar: str) -> Expr:
@@ -361,11 +363,6 @@ def test_what_may_be_empty_may_be_repeated(grammar: str):
     twice = gw.repeat(Lark(grammar, "s", "dynamic"), 0, 2)
     pairs = {a + b for a, b in product({*texts, ""}, repeat=2)}
     assert accepted(lower_source(twice), "abc", 4) == {text for text in pairs if len(text) <= 4}
-
-
-@pytest.mark.slow
-def test_random_grammars_have_the_long_texts_that_they_have_for_lark():
-    assert sum(check(drawn(random.Random(seed)), 7) for seed in range(1000, 1040)) > 30
 
 
 # What may be nothing: the same grammar in Lark alone, `T?` for such a T, says what is right.
@@ -436,14 +433,12 @@ def compared_of_empty(seed: int, lexer: str, size: int) -> bool:
 
 
 @pytest.mark.parametrize("lexer", LEXERS)
-def test_grammars_by_chance_are_those_that_leave_it_out(lexer):
-    assert [compared_of_empty(seed, lexer, 4) for seed in range(50)].count(True) >= 20
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("lexer", LEXERS)
-def test_many_grammars_by_chance_are_those_that_leave_it_out(lexer):
-    assert [compared_of_empty(seed, lexer, 6) for seed in range(1000, 1250)].count(True) > 150
+@pytest.mark.parametrize(
+    ("seeds", "size", "least"),
+    [(range(50), 4, 20), pytest.param(range(1000, 1250), 6, 150, marks=pytest.mark.slow)],
+)
+def test_grammars_by_chance_are_those_that_leave_it_out(seeds, size, least, lexer):
+    assert sum(compared_of_empty(seed, lexer, size) for seed in seeds) >= least
 
 
 @pytest.mark.parametrize(("ours", "theirs"), [
