@@ -5,7 +5,7 @@ The validators share no code with guideway or with each other. What they disagre
 
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -17,6 +17,7 @@ from referencing import Registry
 from guideway.json_schema.lowering import lower_json_schema
 from guideway.json_schema.source import JsonSchema
 from guideway.language.derivative import Derivatives
+from plain_texts import matches
 
 # No instance fits into any budget of tokens.
 MANY_MEGABYTES: list[dict[str, Any]] = [
@@ -49,6 +50,32 @@ def verdict(schema: Any, instance: Any) -> bool | None:
         schema, validate_formats=True, retriever=_offline
     ).is_valid(instance)
     return first if first == second else None
+
+
+def check_texts(
+    schema: Any, right: Sequence[str], wrong: Sequence[str], *, judged: bool = True, **options: Any
+) -> None:
+    """A schema allows the texts `right` and not those `wrong`, and no judge contradicts."""
+    engine = machine(schema, **options)
+    for text in (*right, *wrong):
+        allowed = text in right
+        assert matches(engine, text) is allowed, text
+        if judged and (allowed or not options):
+            assert _judged(schema, text) in (None, allowed), text
+
+
+def _judged(schema: Any, text: str) -> bool | None:
+    try:
+        return verdict(schema, read_exactly(text)) if is_exact(text) else None
+    except (ValueError, ArithmeticError, RecursionError):  # no JSON, or too deep for a judge
+        return None
+
+
+def check_values(schema: Any, values: Iterable[Any], **options: Any) -> None:
+    """Of some values a schema allows those that both judges find valid."""
+    engine = machine(schema, **{"whitespace": "natural", **options})
+    for value in values:
+        assert matches(engine, json.dumps(value)) == verdict(schema, value), value
 
 
 def scalars() -> st.SearchStrategy[Any]:

@@ -9,21 +9,12 @@ import datetime as dt
 import enum
 import random
 import string
+import typing
 import uuid
 from collections.abc import Callable
 from decimal import Decimal
 from ipaddress import IPv4Address, IPv6Address
-from typing import (
-    Annotated,
-    Any,
-    ForwardRef,
-    Literal,
-    NamedTuple,
-    NotRequired,
-    Optional,
-    TypeAlias,
-    Union,
-)
+from typing import Annotated, Any, ForwardRef, Literal, NamedTuple, NotRequired, Optional, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, RootModel, create_model
 from typing_extensions import TypedDict
@@ -217,7 +208,7 @@ class Types:
             parts = [self._model(depth, tag=f"t{n}") for n in range(count)]
         else:
             parts = [self.any(depth - 1) for _ in range(count)]
-        made: Any = Union[tuple(part for part, _ in parts)]  # noqa: UP007  as many as there are
+        made: Any = typing.Union[tuple(part for part, _ in parts)]  # noqa: UP007  as many as there are
         if tagged and chance.random() < 0.7:
             made = Annotated[made, Field(discriminator="tag")]
 

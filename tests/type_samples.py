@@ -12,25 +12,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, Generic, Literal, NamedTuple, Optional, Required, TypeVar, Union
 
-from pydantic import (
-    UUID4,
-    AnyUrl,
-    AwareDatetime,
-    Base64Bytes,
-    Base64UrlBytes,
-    BaseModel,
-    ConfigDict,
-    Field,
-    HttpUrl,
-    JsonValue,
-    NaiveDatetime,
-    PositiveInt,
-    PostgresDsn,
-    RootModel,
-    Secret,
-    SecretStr,
-    StringConstraints,
-)
+import pydantic
+from pydantic import UUID4, AnyUrl, AwareDatetime, Base64Bytes, BaseModel, ConfigDict, Field, Secret
 from typing_extensions import TypedDict
 
 Item = TypeVar("Item")
@@ -132,7 +115,7 @@ class Strict(BaseModel):
     raw: bytes
 
 
-class Zoo(RootModel[dict[Color, list[Pet]]]):
+class Zoo(pydantic.RootModel[dict[Color, list[Pet]]]):
     pass
 
 
@@ -174,9 +157,9 @@ TYPES: dict[str, Any] = {
     "uuid4": UUID4,
     "bytes": bytes,
     "any": Any,
-    "json": JsonValue,
+    "json": pydantic.JsonValue,
     "aware": AwareDatetime,
-    "naive": NaiveDatetime,
+    "naive": pydantic.NaiveDatetime,
     "named tuple": Point,
     "typed dict": Options,
     "dataclass": Task,
@@ -195,7 +178,7 @@ TYPES: dict[str, Any] = {
     "hex model": Digits,
     "callable": search,
     "literal": Literal[1, "a", None, True],
-    "positive": PositiveInt,
+    "positive": pydantic.PositiveInt,
     "share": Annotated[float, Field(gt=0, lt=1)],
     "rounded": Annotated[float, Field(ge=-0.5, le=1e300)],
     "money": Annotated[Decimal, Field(max_digits=6, decimal_places=2, ge=0, lt=Decimal("1000.5"))],
@@ -219,7 +202,9 @@ TYPES: dict[str, Any] = {
     "any keys": dict[Any, bool],
     "rust pattern": Annotated[str, Field(pattern=r"^\w+[^\s\d]-.\D$")],
     "python pattern": Annotated[str, Field(pattern=re.compile(r"(\w|\s)x$"))],
-    "trimmed": Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=3)],
+    "trimmed": Annotated[
+        str, pydantic.StringConstraints(strip_whitespace=True, min_length=1, max_length=3)
+    ],
     "letters": Annotated[str, Field(min_length=2, max_length=4, pattern="^[a-c]*$")],
     "set": Annotated[set[bool], Field(max_length=2)],
     "empty tuple": tuple[()],
@@ -228,14 +213,14 @@ TYPES: dict[str, Any] = {
     "ipv6": ipaddress.IPv6Address,
     "ipv4 interface": ipaddress.IPv4Interface,
     "ipv6 interface": ipaddress.IPv6Interface,
-    "web": HttpUrl,
+    "web": pydantic.HttpUrl,
     "url": AnyUrl,
-    "hosts": PostgresDsn,
-    "secret": SecretStr,
+    "hosts": pydantic.PostgresDsn,
+    "secret": pydantic.SecretStr,
     "secret date": Secret[dt.date],
     "path": Path,
     "base64": Base64Bytes,
-    "base64 url": Base64UrlBytes,
+    "base64 url": pydantic.Base64UrlBytes,
     "counter": Counter[str],
     "defaultdict": defaultdict[str, list[int]],
     "deque": Annotated[deque[int], Field(min_length=1)],

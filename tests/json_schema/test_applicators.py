@@ -75,37 +75,6 @@ def test_what_has_no_instance_is_found_so(schema: Any):
     assert not engine.alive(engine.start())
 
 
-def test_alternatives_that_multiply_to_a_million_compile_at_once():
-    parts = [
-        {"anyOf": [
-            {"properties": {f"a{n}": {"type": "integer"}}, "required": [f"a{n}"]},
-            {"properties": {f"b{n}": {"type": "string"}}, "required": [f"b{n}"]},
-        ]} for n in range(20)
-    ]  # fmt: skip
-    engine = machine({"allOf": parts, "type": "object"})
-    value = {f"{'ab'[n % 2]}{n}": (1, "x")[n % 2] for n in range(20)}
-    assert matches(engine, json.dumps(value))
-    del value["b19"]
-    assert not matches(engine, json.dumps(value))
-
-
-def test_leaves_that_are_shared_16_million_times_are_read_once():
-    levels = {f"n{n}": {"allOf": [{"$ref": f"#/$defs/n{n + 1}"}] * 2} for n in range(24)}
-    schema = {"$ref": "#/$defs/n0", "$defs": {**levels, "n24": {"type": "null"}}}
-    assert matches(machine(schema), "null")
-
-
-def test_chains_of_conditions_on_one_member_are_told_apart_by_its_value():
-    rules = [
-        {"if": {"properties": {"kind": {"const": f"k{n}"}}, "required": ["kind"]},
-         "then": {"required": [f"p{n}"]}} for n in range(40)
-    ]  # fmt: skip
-    engine = machine({"type": "object", "allOf": rules})
-    assert matches(engine, '{"kind":"k7","p7":1}')
-    assert matches(engine, '{"kind":"other"}')
-    assert not matches(engine, '{"kind":"k7","p8":1}')
-
-
 def test_too_many_branches_in_place_are_refused_by_name():
     branches = [{"properties": {f"p{n}": True}, "required": [f"p{n}"]} for n in range(12)]
     with pytest.raises(UnsupportedError, match="unevaluatedProperties") as caught:
@@ -128,15 +97,6 @@ def test_alternatives_about_one_member_that_are_all_different_are_refused():
     ]  # fmt: skip
     with pytest.raises(GuidewayError, match="alternatives"), metered(lambda parts: None):
         matches(machine({"allOf": parts, "type": "object"}), '{"a":1}')
-
-
-def test_declared_order_is_order_of_mention_and_others_come_last():
-    schema = {"properties": {"b": True}, "required": ["z"], "minProperties": 2,
-              "anyOf": [{"properties": {"a": True}}]}  # fmt: skip
-    engine = machine(schema, key_order="declared")
-    assert matches(engine, '{"b":1,"a":1,"z":1,"x":1}')
-    for text in ('{"a":1,"b":1,"z":1}', '{"b":1,"z":1,"a":1}', '{"x":1,"z":1}'):
-        assert not matches(engine, text)
 
 
 # All keywords beside each other: two validators judge what a schema allows, and what is written.

@@ -11,27 +11,10 @@ from hypothesis import strategies as st
 import guideway as gw
 from guideway.constraint.compiled import CompiledConstraint
 from guideway.errors import LimitError
+from guideway.json_schema import formulas, shortest_members
 from guideway.json_schema import members as json_members
-from guideway.json_schema import shortest_members
 from guideway.json_schema.discriminators import Unlike
-from guideway.json_schema.formulas import (
-    FALSE,
-    TRUE,
-    Among,
-    AtLeast,
-    AtMost,
-    Beside,
-    Formula,
-    Found,
-    Matching,
-    Named,
-    Required,
-    all_of,
-    any_of,
-    exact,
-    leaf,
-    opposite,
-)
+from guideway.json_schema.formulas import FALSE, TRUE, Among, Formula, Found, exact, leaf, opposite
 from guideway.json_schema.lowering import Lowering, lower_json_schema
 from guideway.json_schema.members import Dependent
 from guideway.json_schema.objects import Rest
@@ -44,7 +27,7 @@ from guideway.language.fuel import metered
 from guideway.language.shortest_string import Least
 from json_mixtures import Mixture
 from json_schemas import machine, verdict, write
-from plain_texts import behind, matches
+from plain_texts import behind
 
 
 def least(expr) -> Least:
@@ -103,24 +86,6 @@ def test_members_that_run_out_are_counted(extra, expected):
     assert lives({**names(3), **extra}) is expected
 
 
-def test_the_last_name_of_a_class_is_offered_and_no_more():
-    engine = machine({**names(2), "minProperties": 2}, whitespace="compact")
-    assert matches(engine, '{"a":1,"b":2}')
-    assert matches(engine, '{"\\u0062":1,"a":2}')
-    assert not matches(engine, '{"a":1,"\\u0061":2}')
-    engine = machine({**names(2), "minProperties": 3, "properties": {"zz": {}}})
-    assert not engine.alive(engine.start())
-
-
-def test_in_order_a_name_that_is_passed_over_does_not_come_back():
-    schema = {"properties": {"a": {}, "b": {}}, "minProperties": 1, "additionalProperties": False,
-              "anyOf": [{"required": ["a"]}, {"required": ["b"]}], "type": "object"}  # fmt: skip
-    engine = machine(schema, key_order="declared", whitespace="compact")
-    assert matches(engine, '{"a":1,"b":1}')
-    assert matches(engine, '{"b":1}')
-    assert not matches(engine, '{"b":1,"a":1}')
-
-
 def test_a_search_that_takes_too_many_tries_is_refused(monkeypatch):
     schema = {"type": "object", "patternProperties": {"^.$": {"type": "integer"}},
               "additionalProperties": False, "not": {"const": {}},
@@ -157,17 +122,22 @@ def formula(chance: random.Random, depth: int = 3) -> Formula:
     """A formula about members of a few names, and of others."""
     if depth and chance.random() < 0.75:
         parts = [formula(chance, depth - 1) for _ in range(chance.randint(2, 4))]
-        return chance.choice((all_of, any_of))(*parts)
+        return chance.choice((formulas.all_of, formulas.any_of))(*parts)
     one = leaf(Among(frozenset({exact(1)})))  # said and denied: others are seldom both
     values = (TRUE, FALSE, one_of(chance, 1), one_of(chance, 2), opposite(one_of(chance, 1)))
     value = chance.choice((*values, one, opposite(one)))
-    keys = Beside(frozenset(chance.sample(NAMES, 2)), ())
+    keys = formulas.Beside(frozenset(chance.sample(NAMES, 2)), ())
     name = chance.choice(NAMES)
-    atoms = [Named(name, value)] * 4 + [Required(name)] * 4
-    atoms += [AtLeast(chance.randint(1, 3)), AtMost(chance.randint(1, 3))]
+    atoms = [formulas.Named(name, value)] * 4 + [formulas.Required(name)] * 4
+    atoms += [formulas.AtLeast(chance.randint(1, 3)), formulas.AtMost(chance.randint(1, 3))]
     some = [dict.fromkeys(chance.sample(NAMES, chance.randint(0, 3)), 1) for _ in range(2)]
     atoms += [Unlike(frozenset(map(exact, some)))]
-    atoms += [Matching(keys, value), Found(keys, value), Found(keys, TRUE), Found(keys, TRUE)]
+    atoms += [
+        formulas.Matching(keys, value),
+        Found(keys, value),
+        Found(keys, TRUE),
+        Found(keys, TRUE),
+    ]
     return leaf(chance.choice(atoms))
 
 

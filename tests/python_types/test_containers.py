@@ -10,17 +10,7 @@ from typing import Annotated, Any, NamedTuple, TypeVar
 
 import pydantic
 import pytest
-from pydantic import (
-    AliasChoices,
-    AliasPath,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    TypeAdapter,
-    ValidationInfo,
-    field_validator,
-)
+from pydantic import AliasChoices, AliasPath, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic import ValidationError as Invalid
 from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import core_schema
@@ -229,9 +219,9 @@ class After(BaseModel):
     first: int = 1
     second: int = Field(2, validate_default=True)
 
-    @field_validator("second")
+    @pydantic.field_validator("second")
     @classmethod
-    def above(cls, value: int, info: ValidationInfo) -> int:
+    def above(cls, value: int, info: pydantic.ValidationInfo) -> int:
         assert value > info.data["first"]
         return value
 
@@ -353,7 +343,7 @@ def is_read_of_keys(adapter: Any, text: bytes | str) -> bool:
 
 @pytest.mark.parametrize("type_", OBJECTS)
 def test_what_is_on_offer_is_read_and_what_is_written_and_read_is_on_offer(type_: Any) -> None:
-    language, adapter = Derivatives(lower_source(PythonType(type_))), TypeAdapter(type_)
+    language, adapter = Derivatives(lower_source(PythonType(type_))), pydantic.TypeAdapter(type_)
 
     offered = 0
     for text in texts():

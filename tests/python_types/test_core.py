@@ -8,20 +8,10 @@ from decimal import Decimal
 from math import nan
 from typing import Annotated, Any, Literal
 
+import pydantic
 import pytest
 from jsonschema import Draft202012Validator
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    GetCoreSchemaHandler,
-    GetJsonSchemaHandler,
-    ImportString,
-    JsonValue,
-    TypeAdapter,
-    ValidationError,
-    WithJsonSchema,
-)
+from pydantic import BaseModel, Field, GetJsonSchemaHandler, JsonValue, TypeAdapter, WithJsonSchema
 from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import core_schema
 from typing_extensions import TypeAliasType
@@ -52,7 +42,7 @@ class Upper:
 
     @classmethod
     def __get_pydantic_core_schema__(
-        cls, source: Any, handler: GetCoreSchemaHandler
+        cls, source: Any, handler: pydantic.GetCoreSchemaHandler
     ) -> core_schema.CoreSchema:
         return core_schema.no_info_plain_validator_function(same)
 
@@ -144,7 +134,7 @@ Deep = TypeAliasType("Deep", "str | list[Deep]")
 
 
 class Encoded(BaseModel):
-    model_config = ConfigDict(
+    model_config = pydantic.ConfigDict(
         val_json_bytes="base64", ser_json_bytes="base64", str_max_length=1, extra="forbid"
     )
     raw: Raw = b""
@@ -174,7 +164,7 @@ def test_an_alias_is_read_under_the_configuration_of_each_place(type_: Any, own:
     for text in (f"{{{own}}}", f'{{"inner":{{{own}}}}}', f'{{{own},"inner":{{{own}}}}}'):
         try:
             adapter.validate_json(text)
-        except ValidationError:
+        except pydantic.ValidationError:
             assert not Draft202012Validator(schema).is_valid(json.loads(text)), text
         else:
             assert Draft202012Validator(schema).is_valid(json.loads(text)), text
@@ -182,7 +172,7 @@ def test_an_alias_is_read_under_the_configuration_of_each_place(type_: Any, own:
 
 @pytest.mark.parametrize(("type_", "message"), [
     (re.Pattern[bytes], "a pattern of bytes has no JSON"),
-    (ImportString[Any], "import_string alone decides which JSON"),
+    (pydantic.ImportString[Any], "import_string alone decides which JSON"),
     (Callable, "callable has no JSON"),
     (type[int], "is-subclass int has no JSON"),
     (Annotated[int | Decimal, Field(multiple_of=3)], "multiple_of=3 is not supported for Decimal"),

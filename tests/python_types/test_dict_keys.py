@@ -10,22 +10,10 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Optional
 from zoneinfo import ZoneInfo
 
+import pydantic
 import pydantic.networks
 import pytest
-from pydantic import (
-    AfterValidator,
-    Base64Bytes,
-    Base64Str,
-    BaseModel,
-    BeforeValidator,
-    EmailStr,
-    Field,
-    ImportString,
-    IPvAnyAddress,
-    RootModel,
-    Secret,
-    TypeAdapter,
-)
+from pydantic import AfterValidator, Base64Bytes, Base64Str, BaseModel, EmailStr, Field, TypeAdapter
 from typing_extensions import TypeAliasType
 
 import guideway as gw
@@ -104,7 +92,7 @@ def test_keys_that_are_true_or_false_are_on_offer_as_they_are_written(
 
 
 def test_what_is_looked_for_by_its_text_is_not_found_behind_a_function() -> None:
-    behind = BeforeValidator(same)
+    behind = pydantic.BeforeValidator(same)
     check_offers(Annotated[dict[Sure, int], behind], ['{"maybe":1}'], ['{"true":1}'])
     check_offers(Annotated[dict[bool, int], behind], ['{"true":1}'], [])
     with pytest.raises(UnsupportedError, match="a choice without strings has no JSON keys"):
@@ -122,7 +110,7 @@ def test_two_texts_of_one_key_are_not_counted_as_two() -> None:
 def test_keys_that_a_validator_of_pydantics_decides_alone_are_refused() -> None:
     message = "the validator import_string alone decides which JSON"
     with pytest.raises(UnsupportedError, match=message) as refused:
-        type_schema(dict[ImportString[Any], int])
+        type_schema(dict[pydantic.ImportString[Any], int])
     assert refused.value.place.endswith("{key}")
 
 
@@ -131,7 +119,7 @@ def test_keys_that_a_validator_of_pydantics_decides_alone_are_refused() -> None:
     (Fraction, ["1/2", "a"]),
     (ZoneInfo, ["UTC", "a"]),
     (IPv4Network, ["10.0.0.0/8", "10.0.0.1/8"]),
-    (IPvAnyAddress, ["10.0.0.0", "::", "a"]),
+    (pydantic.IPvAnyAddress, ["10.0.0.0", "::", "a"]),
     (Base64Str, ["aGk=", "aGk"]),
     (re.Pattern[str], ["a+", "("]),
 ])  # fmt: skip
@@ -148,7 +136,7 @@ class Equal(Enum):  # noqa: PLW1641
         return self is other or other == "a"
 
 
-class Root(RootModel[str]):
+class Root(pydantic.RootModel[str]):
     pass
 
 
@@ -169,7 +157,7 @@ def test_members_without_a_hash_are_in_no_set() -> None:
 
 
 def test_any_key_is_a_string_and_has_a_hash() -> None:
-    for type_ in (dict[Any, int], dict[Secret[str], int]):
+    for type_ in (dict[Any, int], dict[pydantic.Secret[str], int]):
         check_offers(type_, ['{"a":1}'], [])
 
 

@@ -2,6 +2,7 @@
 
 import base64
 import datetime as dt
+import ipaddress
 import json
 import os
 import random
@@ -10,64 +11,23 @@ import warnings
 from collections import defaultdict
 from collections.abc import Hashable
 from fractions import Fraction
-from ipaddress import (
-    AddressValueError,
-    IPv4Address,
-    IPv4Interface,
-    IPv4Network,
-    IPv6Address,
-    IPv6Interface,
-    IPv6Network,
-)
+from ipaddress import AddressValueError, IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from pathlib import Path, PosixPath, PurePosixPath, PureWindowsPath, WindowsPath
 from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo
 
+import pydantic
 import pydantic.networks
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import (
-    AfterValidator,
-    AmqpDsn,
-    AnyUrl,
-    Base64Bytes,
-    Base64Str,
-    Base64UrlStr,
-    BaseModel,
-    BeforeValidator,
-    ByteSize,
-    ConfigDict,
-    EmailStr,
-    Field,
-    FileUrl,
-    HttpUrl,
-    IPvAnyAddress,
-    IPvAnyInterface,
-    IPvAnyNetwork,
-    Json,
-    MongoDsn,
-    NameEmail,
-    NatsDsn,
-    NewPath,
-    PostgresDsn,
-    RedisDsn,
-    StringConstraints,
-    TypeAdapter,
-    create_model,
-)
+from pydantic import AnyUrl, ConfigDict, EmailStr, Field, FileUrl, Json, TypeAdapter, create_model
 from pydantic.networks import UrlConstraints
 
 import guideway as gw
 from guideway.errors import UnsatisfiableError, UnsupportedError
-from guideway.python_types.formats import (
-    BASE64,
-    BASE64_URL,
-    FORMATS,
-    IPV6,
-    ascii_digits,
-    base64_texts,
-)
+from guideway.python_types import formats
+from guideway.python_types.formats import BASE64, BASE64_URL, FORMATS, IPV6, base64_texts
 from guideway.python_types.source import type_schema
 from guideway.sources.sources import PythonType
 from random_types import Types
@@ -107,7 +67,7 @@ def test_interfaces_have_a_length_that_there_is(address: Any, length: int) -> No
     text = f"{address}/{length}"
     assert matches("ipv4interface", text) is (length <= 32)
     if length <= 32:
-        assert str(IPv4Interface(text)) == text
+        assert str(ipaddress.IPv4Interface(text)) == text
 
 
 @given(st.ip_addresses(v=6), st.integers(0, 140))
@@ -115,7 +75,7 @@ def test_interfaces_of_version_6_have_a_length_that_there_is(address: Any, lengt
     text = f"{address}/{length}"
     assert matches("ipv6interface", text) is (length <= 128)
     if length <= 128:
-        assert IPv6Interface(text).network.prefixlen == length
+        assert ipaddress.IPv6Interface(text).network.prefixlen == length
 
 
 @given(st.binary(max_size=12))
@@ -130,7 +90,7 @@ def test_bytes_are_on_offer_in_base64(data: bytes) -> None:
 
 @given(st.binary(max_size=7))
 def test_texts_of_ascii_are_told_by_their_base64(data: bytes) -> None:
-    pattern = base64_texts(ascii_digits(BASE64_URL))
+    pattern = base64_texts(formats.ascii_digits(BASE64_URL))
     text = base64.urlsafe_b64encode(data).decode()
     assert (re.fullmatch(pattern, text) is not None) is data.isascii()
 
@@ -159,13 +119,16 @@ def test_networks_of_version_6_have_no_host(address: Any, length: int, hosted: b
 @pytest.mark.parametrize(
     ("kind", "texts"),
     [
-        (Base64Str, ['"aGk="', '"aGk"', '""', '"aGkh"']),
-        (Base64UrlStr, ['"aGk="', '"fn5-"', '"aGk"']),
-        (ByteSize, ["1", "0", "-1", "1.5", '"1.5 MB"', '"1KiB"', '"10b"', '"2 k"', '"1 foo"']),
-        (Annotated[ByteSize, Field(ge=1024)], ["1024", "1"]),
-        (IPvAnyAddress, ['"127.0.0.1"', '"::1"', '"1.2.3"']),
-        (IPvAnyInterface, ['"127.0.0.1/8"', '"::1/64"', '"::1/129"']),
-        (IPvAnyNetwork, ['"127.0.0.0/8"', '"2001:db8::/32"', '"127.0.0.1/8"']),
+        (pydantic.Base64Str, ['"aGk="', '"aGk"', '""', '"aGkh"']),
+        (pydantic.Base64UrlStr, ['"aGk="', '"fn5-"', '"aGk"']),
+        (
+            pydantic.ByteSize,
+            ["1", "0", "-1", "1.5", '"1.5 MB"', '"1KiB"', '"10b"', '"2 k"', '"1 foo"'],
+        ),
+        (Annotated[pydantic.ByteSize, Field(ge=1024)], ["1024", "1"]),
+        (pydantic.IPvAnyAddress, ['"127.0.0.1"', '"::1"', '"1.2.3"']),
+        (pydantic.IPvAnyInterface, ['"127.0.0.1/8"', '"::1/64"', '"::1/129"']),
+        (pydantic.IPvAnyNetwork, ['"127.0.0.0/8"', '"2001:db8::/32"', '"127.0.0.1/8"']),
         (IPv4Network, ['"10.0.0.0/8"', '"10.0.0.1/8"', '"10.0.0.0/33"']),
         (IPv6Network, ['"2001:db8::/32"', '"2001:db8::1/32"', '"::/0"']),
         (ZoneInfo, ['"UTC"', '"Europe/Berlin"', '"Europe/Nowhere"', "1"]),
@@ -217,7 +180,7 @@ def test_usual_addresses_are_on_offer(email: dict[str, Any], text: str, offered:
 
 def test_an_address_may_have_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pydantic.networks, "import_email_validator", lambda: None)
-    constraint = gw.compile(NameEmail, BYTES)
+    constraint = gw.compile(pydantic.NameEmail, BYTES)
     assert constraint.matches('"Ada Lovelace <ada@example.com>"')
     assert not constraint.matches('"Ada <ada@localhost>"')
     assert not constraint.matches(f'"Ada <{"a" * 65}@example.com>"')
@@ -234,13 +197,13 @@ def texts(*values: str) -> list[str]:
 @pytest.mark.parametrize(("type_", "config", "offered", "beyond"), [
     (Path, {"str_max_length": 3, "str_min_length": 1}, ['"abc"'], ['"abcd"', '""']),
     (PurePosixPath, {"str_max_length": 3, "strict": True}, ['"abc"'], ['"abcd"']),
-    (NewPath, {"str_max_length": 3}, [], ['"abcd"']),
+    (pydantic.NewPath, {"str_max_length": 3}, [], ['"abcd"']),
     (set[Path], {"str_max_length": 3}, ['["abc"]'], ['["abcd"]']),
     (dict[Path, int], {"str_max_length": 3}, ['{"abc":1}'], ['{"abcd":1}']),
     (Path, {"str_min_length": 1, "str_strip_whitespace": True}, ['"a b"'], ['" "']),
     (IPv4Address, {"str_max_length": 9}, ['"100.100.100.100"'], []),
     (IPv4Address, {"str_max_length": 9, "strict": True}, ['"1.2.3.4"'], ['"10.10.10.10"']),
-    (Base64Bytes, {"val_json_bytes": "utf8"}, ['"YQ=="'], ['"YQ="']),
+    (pydantic.Base64Bytes, {"val_json_bytes": "utf8"}, ['"YQ=="'], ['"YQ="']),
 ])  # fmt: skip
 def test_the_configuration_holds_for_types_with_a_validator_of_their_own(
     type_: Any, config: dict[str, Any], offered: list[str], beyond: list[str]
@@ -251,7 +214,7 @@ def test_the_configuration_holds_for_types_with_a_validator_of_their_own(
 @pytest.mark.parametrize("encoding", ["hex", "base64"])
 def test_bytes_that_are_encoded_twice_are_refused(encoding: Any) -> None:
     with pytest.raises(UnsupportedError, match=f"val_json_bytes='{encoding}' is not supported"):
-        type_schema(configured(Base64Bytes, val_json_bytes=encoding))
+        type_schema(configured(pydantic.Base64Bytes, val_json_bytes=encoding))
 
 
 def test_the_configuration_holds_for_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -270,9 +233,9 @@ def test_what_is_asked_of_a_string_that_a_format_has_read_holds_beside_it(
     monkeypatch.setattr(pydantic.networks, "import_email_validator", lambda: None)
     matched = type_schema(Annotated[EmailStr, Field(pattern="^a")]).schema
     assert matched["allOf"][-1] == {"pattern": "^a"}
-    lowered = Annotated[EmailStr, StringConstraints(to_lower=True)]
+    lowered = Annotated[EmailStr, pydantic.StringConstraints(to_lower=True)]
     assert type_schema(lowered).schema == type_schema(EmailStr).schema
-    users = Annotated[str, AfterValidator(str), Field(pattern="^a")]
+    users = Annotated[str, pydantic.AfterValidator(str), Field(pattern="^a")]
     assert type_schema(users).schema == {"type": "string", "pattern": "^a"}
 
 
@@ -319,7 +282,9 @@ def test_this_machine_is_no_host_of_a_file_if_one_is_required(url: Any) -> None:
 
 
 def test_of_other_schemes_this_machine_is_a_host() -> None:
-    check_offers(Annotated[HttpUrl, UrlConstraints(host_required=True)], ['"http://localhost"'], [])
+    check_offers(
+        Annotated[pydantic.HttpUrl, UrlConstraints(host_required=True)], ['"http://localhost"'], []
+    )
 
 
 WEB = ["127.0.0.1/", "127.0.0.1:8080/x", "[::1]/", "[2001:db8::1]:65535/", "u:p@a.de/", ":p@a/"]
@@ -335,18 +300,18 @@ def quoted(*urls: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("type_", "offered", "beyond"), [
-    (HttpUrl, [f"https://{rest}" for rest in WEB], [f"http://{rest}" for rest in BAD]),
+    (pydantic.HttpUrl, [f"https://{rest}" for rest in WEB], [f"http://{rest}" for rest in BAD]),
     (AnyUrl, [f"ws://{rest}" for rest in WEB], ["http://", "https://u@/", "ftp://:1"]),
     (AnyUrl, [*NONE, "file:///a", "file:///", "file://"], ["file://a:1/", "file://u@a/"]),
     (AnyUrl, ["a://B_~!,%20:1/x", "ftps://1.2", "f:x", "fil:x"], ["a://:1", "a://u@/x"]),
     (AnyUrl, [f"{near}://x:80/" for near in NEAR], ["file://x:80", "file://x:80/"]),
     (FileUrl, ["file://x/", "file://x"], ["file://x:80", "file://x:80/"]),
-    (HttpUrl, ["http://x:80/"], ["file://x/"]),
-    (AmqpDsn, ["amqp:///x", "amqps://u:p@h:1/v"], ["http://a"]),
-    (RedisDsn, ["redis://:p@h:6379/0"], ["redis:a"]),
-    (PostgresDsn, [f"postgres://{hosts}" for hosts in HOSTS], ["postgres://a,", "postgres:"]),
-    (MongoDsn, [f"mongodb+srv://{hosts}" for hosts in HOSTS], ["mongodb:///x", "mongodb:/a,b"]),
-    (NatsDsn, ["ws://a,127.0.0.1:1", "tls://u@a,v@b"], ["ws://a,1.x.256", "nats://,a"]),
+    (pydantic.HttpUrl, ["http://x:80/"], ["file://x/"]),
+    (pydantic.AmqpDsn, ["amqp:///x", "amqps://u:p@h:1/v"], ["http://a"]),
+    (pydantic.RedisDsn, ["redis://:p@h:6379/0"], ["redis:a"]),
+    (pydantic.PostgresDsn, [f"postgres://{hosts}" for hosts in HOSTS], ["postgres://a,", "postgres:"]),
+    (pydantic.MongoDsn, [f"mongodb+srv://{hosts}" for hosts in HOSTS], ["mongodb:///x", "mongodb:/a,b"]),
+    (pydantic.NatsDsn, ["ws://a,127.0.0.1:1", "tls://u@a,v@b"], ["ws://a,1.x.256", "nats://,a"]),
     (Annotated[AnyUrl, UrlConstraints(host_required=True)], ["a://b"], ["a:b", "a:///b"]),
     (Annotated[AnyUrl, UrlConstraints(default_port=1)], ["a://b"], ["file://a", "a:b"]),
     (Annotated[AnyUrl, UrlConstraints(max_length=6)], ["a:b"], ["a:bcdef"]),
@@ -376,7 +341,9 @@ PARTS += ["[::1]", "localhost", "B", "u:p@", "@", ":", "/", "?", "#", ",", "%20"
 SCHEMES = ["http", "ftp", "file", "a", "file+x", "postgres", "mongodb", "nats", "redis"]
 
 
-@pytest.mark.parametrize("type_", [AnyUrl, PostgresDsn, MongoDsn, NatsDsn, RedisDsn])
+@pytest.mark.parametrize(
+    "type_", [AnyUrl, pydantic.PostgresDsn, pydantic.MongoDsn, pydantic.NatsDsn, pydantic.RedisDsn]
+)
 def test_urls_put_together_by_chance_are_read_if_they_are_on_offer(type_: Any) -> None:
     chance, constraint, count = random.Random(1), gw.compile(type_, BYTES), 0
     strict = TypeAdapter(type_)
@@ -393,14 +360,14 @@ def test_urls_put_together_by_chance_are_read_if_they_are_on_offer(type_: Any) -
 # Strings that hold the JSON of a type: pydantic reads what is on offer, and what it writes is.
 
 
-class Call(BaseModel):
+class Call(pydantic.BaseModel):
     """A call of a tool, as OpenAI writes it."""
 
     name: Literal["search"]
     arguments: Json["Arguments"]
 
 
-class Arguments(BaseModel):
+class Arguments(pydantic.BaseModel):
     model_config = ConfigDict(extra="forbid")
     query: str
     limit: Annotated[int, Field(ge=1, le=50)] = 10
@@ -428,8 +395,8 @@ def written(*values: str) -> list[str]:
     (Json[Arguments], ['{"query": "", "within": [{"query": "x"}]}', '{"query": 1}']),
     (Json[Annotated[set[int], Field(min_length=2)]], ["[1, 2]", "[1, 1]", "[1]"]),
     (Annotated[Json[list[int]], Field(max_length=1)], ["[1]", "[1,2]"]),
-    (Annotated[Json[int], AfterValidator(lambda value: value), Field(ge=3)], ["3", "2"]),
-    (Annotated[Json[list[int]], BeforeValidator(lambda value: value)], ["[1]", "1"]),
+    (Annotated[Json[int], pydantic.AfterValidator(lambda value: value), Field(ge=3)], ["3", "2"]),
+    (Annotated[Json[list[int]], pydantic.BeforeValidator(lambda value: value)], ["[1]", "1"]),
     (Json[dict[int, str]], ['{"1": "a"}', '{"a": "a"}']),
 ])  # fmt: skip
 def test_the_json_of_a_type_stands_in_a_string(kind: Any, texts: list[str]) -> None:

@@ -16,46 +16,13 @@ from typing import Annotated, Any, Literal, Optional
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
+import annotated_types
+import pydantic
 import pytest
-from annotated_types import (
-    Ge,
-    Interval,
-    IsAscii,
-    IsDigits,
-    Len,
-    LowerCase,
-    MultipleOf,
-    Not,
-    Predicate,
-    Unit,
-    UpperCase,
-)
+from annotated_types import Ge, Interval, IsAscii, IsDigits, Len, LowerCase, MultipleOf, Predicate
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import (
-    AfterValidator,
-    Base64Bytes,
-    Base64Str,
-    BaseModel,
-    BeforeValidator,
-    ByteSize,
-    ConfigDict,
-    Field,
-    IPvAnyAddress,
-    PlainValidator,
-    SecretBytes,
-    SecretStr,
-    Strict,
-    StringConstraints,
-    TypeAdapter,
-    WithJsonSchema,
-    WrapValidator,
-    create_model,
-    field_validator,
-    model_validator,
-    root_validator,
-    validator,
-)
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, SecretStr, Strict, validator
 from pydantic_core import core_schema
 from typing_extensions import TypeAliasType, TypedDict
 
@@ -75,7 +42,7 @@ def wrap(value: Any, handler: Any) -> Any:
 
 
 VALIDATORS = {
-    "after": AfterValidator(same), "before": BeforeValidator(same), "wrap": WrapValidator(wrap),
+    "after": AfterValidator(same), "before": BeforeValidator(same), "wrap": pydantic.WrapValidator(wrap),
 }  # fmt: skip
 BOUNDED: dict[str, tuple[Any, Any, list[str]]] = {
     "ge": (int, Field(ge=3), ["2", "3", "99"]),
@@ -91,9 +58,9 @@ BOUNDED: dict[str, tuple[Any, Any, list[str]]] = {
     "least": (str, Len(2), ['"ab"', '"a"']),
     "pattern": (str, Field(pattern="^[a-z]+$"), ['"ab"', '"A1"', '""']),
     "python": (str, Field(pattern=re.compile("^(?=.*b)[a-z]+$")), ['"ab"', '"aa"']),
-    "strip": (str, StringConstraints(strip_whitespace=True, min_length=1), ['"a"', '""']),
-    "lower": (str, StringConstraints(to_lower=True, pattern="^[a-z]+$"), ['"ab"', '"1"']),
-    "upper": (str, StringConstraints(to_upper=True, pattern="^[A-Z]+$"), ['"AB"', '"1"']),
+    "strip": (str, pydantic.StringConstraints(strip_whitespace=True, min_length=1), ['"a"', '""']),
+    "lower": (str, pydantic.StringConstraints(to_lower=True, pattern="^[a-z]+$"), ['"ab"', '"1"']),
+    "upper": (str, pydantic.StringConstraints(to_upper=True, pattern="^[A-Z]+$"), ['"AB"', '"1"']),
     "items": (list[int], Field(max_length=2), ["[1,2]", "[1,2,3]", "[]"]),
     "set": (set[int], Field(min_length=2), ["[1,2]", "[1,1]", "[1]"]),
     "row": (tuple[int, ...], Field(min_length=1), ["[1]", "[]"]),
@@ -143,7 +110,7 @@ ALONE = [
 @pytest.mark.parametrize("name", ALONE)
 def test_a_bound_behind_a_validator_alone_holds_for_the_kind_of_its_type(name: str) -> None:
     kind, bound, texts = BOUNDED[name]
-    alone = limited(kind, [PlainValidator(same)], bound)
+    alone = limited(kind, [pydantic.PlainValidator(same)], bound)
     check_alike(alone, texts, walks=3)
     for text in ("null", "[[],[],[]]", '"Other!"', '{"a":1}'):
         assert is_valid(alone, text) or not gw.compile(alone, BYTES).matches(text)
@@ -153,7 +120,7 @@ def test_a_bound_behind_a_validator_alone_holds_for_the_kind_of_its_type(name: s
 def test_a_bound_that_no_json_value_has_is_refused_behind_a_validator_alone(name: str) -> None:
     kind, bound, _ = BOUNDED[name]
     with pytest.raises(UnsupportedError, match="after the validator same cannot be enforced"):
-        gw.compile(limited(kind, [PlainValidator(same)], bound), BYTES)
+        gw.compile(limited(kind, [pydantic.PlainValidator(same)], bound), BYTES)
 
 
 def holders(part: Any) -> dict[str, tuple[Any, Callable[[str], str]]]:
@@ -167,8 +134,11 @@ def holders(part: Any) -> dict[str, tuple[Any, Callable[[str], str]]]:
         "dict": (dict[str, part], '{{"a":{}}}'.format),
         "tuple": (tuple[part, int], "[{},1]".format),
         "optional": (part | None, "{}".format),
-        "model": (create_model("M", part=(part, ...)), '{{"part":{}}}'.format),
-        "optional field": (create_model("M", part=(part | None, None)), '{{"part":{}}}'.format),
+        "model": (pydantic.create_model("M", part=(part, ...)), '{{"part":{}}}'.format),
+        "optional field": (
+            pydantic.create_model("M", part=(part | None, None)),
+            '{{"part":{}}}'.format,
+        ),
         "dataclass": (dataclasses.make_dataclass("D", [("part", part)]), '{{"part":{}}}'.format),
         "typed dict": (TypedDict("T", {"part": part}), '{{"part":{}}}'.format),  # pyright: ignore[reportInvalidTypeForm]
         "named tuple": (row, "[{}]".format),
@@ -209,22 +179,22 @@ class Decorated(BaseModel):
     number: int = Field(ge=3)
     text: Annotated[str, Field(max_length=2)]
 
-    @field_validator("number", "text", mode="after")
+    @pydantic.field_validator("number", "text", mode="after")
     @classmethod
     def after(cls, value: Any) -> Any:
         return value
 
-    @field_validator("number", mode="before")
+    @pydantic.field_validator("number", mode="before")
     @classmethod
     def before(cls, value: Any) -> Any:
         return value
 
-    @field_validator("number", mode="wrap")
+    @pydantic.field_validator("number", mode="wrap")
     @classmethod
     def around(cls, value: Any, handler: Any) -> Any:
         return handler(value)
 
-    @model_validator(mode="wrap")
+    @pydantic.model_validator(mode="wrap")
     @classmethod
     def whole(cls, value: Any, handler: Any) -> Any:
         return handler(value)
@@ -252,11 +222,11 @@ with warnings.catch_warnings():
         def part_is(cls, value: Any) -> Any:  # noqa: N805
             return value
 
-        @root_validator(pre=True)
+        @pydantic.root_validator(pre=True)
         def before(cls, values: Any) -> Any:  # noqa: N805
             return values
 
-        @root_validator(skip_on_failure=True)
+        @pydantic.root_validator(skip_on_failure=True)
         def after(cls, values: Any) -> Any:  # noqa: N805
             return values
 
@@ -290,11 +260,11 @@ def even(value: int) -> bool:
 
 @pytest.mark.parametrize(("kind", "texts", "spoken"), [
     (Annotated[int, Predicate(even), Ge(3)], ["2", "4"], "5"),
-    (Annotated[int, Not(even)], ["3"], "4"),
-    (Annotated[int, Ge(1), Unit("m")], ["0", "1"], None),
+    (Annotated[int, annotated_types.Not(even)], ["3"], "4"),
+    (Annotated[int, Ge(1), annotated_types.Unit("m")], ["0", "1"], None),
     (IsAscii[str], ['"a"', '"é"'], None),
     (LowerCase[str], ['"ab"', '"aB"', '"1"', '"éa"', '"Éa"'], None),
-    (UpperCase[str], ['"AB"', '"aB"', '"1"', '"ÉA"'], None),
+    (annotated_types.UpperCase[str], ['"AB"', '"aB"', '"1"', '"ÉA"'], None),
     (IsDigits[str], ['"12"', '"1a"', '""', '"٣"'], None),
     (Annotated[str, Predicate(str.isalpha)], ['"aé"', '"a1"', '""'], None),
     (Annotated[str, Predicate(str.isalnum)], ['"aé1"', '"a-"', '"½"'], None),
@@ -387,14 +357,14 @@ def test_a_declared_input_is_limited_where_it_is_of_the_kind_of_the_type() -> No
     told = BeforeValidator(split, json_schema_input_type=str)
     constraint = gw.compile(Annotated[list[str], told, Field(max_length=2)], BYTES)
     assert constraint.matches('"a,b"')
-    told = PlainValidator(same, json_schema_input_type=list[int] | str)
+    told = pydantic.PlainValidator(same, json_schema_input_type=list[int] | str)
     constraint = gw.compile(Annotated[list[int], told, Field(max_length=1)], BYTES)
     allowed = [text for text in ("[1]", "[1,2]", '"abc"') if constraint.matches(text)]
     assert allowed == ["[1]", '"abc"']
 
 
 def test_a_schema_of_the_users_is_taken_at_its_word() -> None:
-    said = WithJsonSchema({"type": ["integer", "string"]})
+    said = pydantic.WithJsonSchema({"type": ["integer", "string"]})
     assert gw.compile(Annotated[int, said, AfterValidator(same), Field(ge=3)], BYTES).matches('"a"')
     either = Annotated[int, said] | Annotated[float, Field(description="or this")]
     with pytest.raises(
@@ -431,7 +401,7 @@ def numeric(draw: st.DrawFn) -> tuple[Any, list[str]]:
 def test_bounds_and_validators_may_stand_in_any_order(made: tuple[Any, list[str]]) -> None:
     kind, texts = made
     try:
-        TypeAdapter(kind)
+        pydantic.TypeAdapter(kind)
     except TypeError:
         return
     try:
@@ -454,11 +424,11 @@ class Number(IntEnum):
 
 
 class Model(BaseModel):
-    model_config = ConfigDict(strict=True)
+    model_config = pydantic.ConfigDict(strict=True)
 
 
 class Looking(Model):
-    @model_validator(mode="before")
+    @pydantic.model_validator(mode="before")
     @classmethod
     def looks(cls, data: Any) -> Any:
         return data
@@ -483,11 +453,11 @@ SAMPLES = [
     (Path, '"a"'),
     (SecretStr, '"a"'),
     (IPv4Network, '"10.0.0.0/8"'),
-    (IPvAnyAddress, '"::"'),
+    (pydantic.IPvAnyAddress, '"::"'),
     (ZoneInfo, '"UTC"'),
     (re.Pattern, '"a+"'),
-    (ByteSize, '"1 kB"'),
-    (Base64Str, '"YQ=="'),
+    (pydantic.ByteSize, '"1 kB"'),
+    (pydantic.Base64Str, '"YQ=="'),
     (Annotated[defaultdict[str, int], Field(min_length=1)], '{"a":1}'),
 ]
 PYTHONS = [
@@ -508,17 +478,17 @@ PYTHONS = [
     (dict[bool, int], '{"true":1}'),
     (dict[dt.date, int], '{"2020-01-01":1}'),
     (dict[Number, int], '{"1":1}'),
-    (Base64Bytes, '"YQ=="'),
+    (pydantic.Base64Bytes, '"YQ=="'),
     (complex, '"1+2j"'),
     (Fraction, '"1/2"'),
-    (SecretBytes, '"a"'),
-    (list[SecretBytes], '["a"]'),
-    (dict[SecretBytes, int], '{"a":1}'),
+    (pydantic.SecretBytes, '"a"'),
+    (list[pydantic.SecretBytes], '["a"]'),
+    (dict[pydantic.SecretBytes, int], '{"a":1}'),
 ]
 
 
 def field(base: type[BaseModel], type_: Any) -> Any:
-    return create_model("M", __base__=base, x=(type_, ...))
+    return pydantic.create_model("M", __base__=base, x=(type_, ...))
 
 
 @pytest.mark.parametrize(("type_", "text"), SAMPLES + PYTHONS)
@@ -542,12 +512,12 @@ def test_what_json_has_not_is_refused_behind_a_function(type_: Any, text: str) -
 
 @pytest.mark.parametrize("type_", [
     Annotated[dt.date, Strict(), BeforeValidator(same)],
-    Annotated[dt.date, Strict(), WrapValidator(wrap)],
+    Annotated[dt.date, Strict(), pydantic.WrapValidator(wrap)],
     defaultdict[Annotated[int, Strict()], int],
     defaultdict[Annotated[Number, Strict()], int],
     defaultdict[str, list[Annotated[dt.date, Strict()]]],
     dict[Annotated[int, Strict(), BeforeValidator(same)], int],
-    create_model("Both", first=(Day, ...), then=(defaultdict[str, list[Day]], ...)),
+    pydantic.create_model("Both", first=(Day, ...), then=(defaultdict[str, list[Day]], ...)),
 ])  # fmt: skip
 def test_functions_of_pydantics_count_and_the_use_counts_not_the_type(type_: Any) -> None:
     with pytest.raises(
@@ -557,10 +527,10 @@ def test_functions_of_pydantics_count_and_the_use_counts_not_the_type(type_: Any
 
 
 class Loose(BaseModel):
-    model_config = ConfigDict(strict=True)
+    model_config = pydantic.ConfigDict(strict=True)
     day: Annotated[dt.date, Field(strict=False)]
 
-    @model_validator(mode="before")
+    @pydantic.model_validator(mode="before")
     @classmethod
     def looks(cls, data: Any) -> Any:
         return data
@@ -577,12 +547,12 @@ def test_what_is_lax_or_told_or_checked_afterwards_is_on_offer() -> None:
     told = BeforeValidator(dt.date.fromisoformat, json_schema_input_type=dt.date)
     check_offers(Annotated[dt.date, Strict(), told], ['"2020-01-01"'], [])
     assert list(type_schema(Kept).schema["$defs"]) == ["Loose"]
-    plain = PlainValidator(same, json_schema_input_type=Annotated[dt.date, Strict()])
+    plain = pydantic.PlainValidator(same, json_schema_input_type=Annotated[dt.date, Strict()])
     assert type_schema(Annotated[int, plain]).schema["format"] == "date"
 
 
 class Coded(BaseModel):
-    raw: Base64Bytes = Field(alias="Raw")
+    raw: pydantic.Base64Bytes = Field(alias="Raw")
 
 
 class StrictNamed(TypedDict):
@@ -590,7 +560,7 @@ class StrictNamed(TypedDict):
 
 
 @pytest.mark.parametrize(("item", "text", "refused"), [
-    (Annotated[Base64Bytes, Strict(strict=False)], '"YQ=="', "base64 in a strict defaultdict"),
+    (Annotated[pydantic.Base64Bytes, Strict(strict=False)], '"YQ=="', "base64 in a strict defaultdict"),
     (StrictNamed, '{"Raw":"a"}', "an alias in a strict defaultdict"),
 ])  # fmt: skip
 def test_what_a_strict_defaultdict_reads_twice_is_refused(
@@ -604,6 +574,8 @@ def test_what_a_strict_defaultdict_reads_twice_is_refused(
 
 
 def test_a_model_in_a_strict_defaultdict_is_read_once() -> None:
-    made = create_model("M", __base__=Model, x=(defaultdict[str, list[Coded]], ...), y=(Coded, ...))
+    made = pydantic.create_model(
+        "M", __base__=Model, x=(defaultdict[str, list[Coded]], ...), y=(Coded, ...)
+    )
     check_offers(made, ['{"x":{"a":[{"Raw":"YQ=="}]},"y":{"Raw":"YQ=="}}'], ['{"x":{"a":[{}]}}'])
     assert list(type_schema(made).schema["$defs"]) == ["Coded"]

@@ -13,35 +13,11 @@ from fractions import Fraction
 from math import inf, nan
 from typing import Annotated, Any, Literal, NamedTuple
 
+import pydantic
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from pydantic import (
-    AfterValidator,
-    AnyUrl,
-    Base64Bytes,
-    Base64Str,
-    Base64UrlBytes,
-    BaseModel,
-    ByteSize,
-    ConfigDict,
-    Field,
-    FutureDate,
-    FutureDatetime,
-    HttpUrl,
-    JsonValue,
-    PastDate,
-    PastDatetime,
-    PostgresDsn,
-    Secret,
-    SecretBytes,
-    SecretStr,
-    StringConstraints,
-    TypeAdapter,
-    UrlConstraints,
-    ValidationError,
-    create_model,
-)
+from pydantic import Base64Str, BaseModel, ConfigDict, Field, Secret, TypeAdapter, ValidationError
 from pydantic_core import core_schema
 from typing_extensions import TypeAliasType
 
@@ -87,7 +63,7 @@ UNHASHABLE = [
     *(tuple, tuple[int, list[int]], tuple[Any, ...], Listing, Frozen, tuple[Frozen, int]),
     *(int | list[int], list[int] | None, Annotated[Listing | int, Field(union_mode="smart")]),
     Annotated[Apple | Pear, Field(discriminator="kind")],
-    *(defaultdict[str, int], JsonValue),
+    *(defaultdict[str, int], pydantic.JsonValue),
 ]
 
 
@@ -115,7 +91,7 @@ Fixed = TypeAliasType("Fixed", tuple[int, ...])
 
 def twice(item: Any) -> Any:
     """A model with `item` in two places, so that pydantic writes references to it."""
-    return create_model("Twice", first=(item, ...), all=(set.__class_getitem__(item), ...))
+    return pydantic.create_model("Twice", first=(item, ...), all=(set.__class_getitem__(item), ...))
 
 
 @pytest.mark.parametrize(("item", "text"), [
@@ -139,8 +115,8 @@ def day(off: int) -> str:
 
 
 @pytest.mark.parametrize(("past", "future", "suffixes", "near"), [
-    (PastDate, FutureDate, [""], 1),
-    (PastDatetime, FutureDatetime, MOMENTS, 3),
+    (pydantic.PastDate, pydantic.FutureDate, [""], 1),
+    (pydantic.PastDatetime, pydantic.FutureDatetime, MOMENTS, 3),
 ])  # fmt: skip
 def test_past_and_future_are_told_by_the_day(
     past: Any, future: Any, suffixes: list[str], near: int
@@ -159,9 +135,15 @@ def test_past_and_future_are_told_by_the_day(
 
 
 def test_what_is_neither_surely_past_nor_future_is_not_on_offer() -> None:
-    for past, now in ((PastDate, day(0)), (PastDatetime, f"{day(0)}T00:00:00+23:59")):
+    for past, now in (
+        (pydantic.PastDate, day(0)),
+        (pydantic.PastDatetime, f"{day(0)}T00:00:00+23:59"),
+    ):
         assert not gw.compile(past, BYTES).matches(f'"{now}"')
-    for future, now in ((FutureDate, day(0)), (FutureDatetime, f"{day(0)}T23:59:59-23:59")):
+    for future, now in (
+        (pydantic.FutureDate, day(0)),
+        (pydantic.FutureDatetime, f"{day(0)}T23:59:59-23:59"),
+    ):
         assert not gw.compile(future, BYTES).matches(f'"{now}"')
 
 
@@ -242,9 +224,9 @@ def test_what_no_schema_says_is_refused_by_name(type_: Any, message: str) -> Non
         type_schema(type_)
 
 
-LOWER = Annotated[str, StringConstraints(to_lower=True)]
-UPPER = Annotated[str, StringConstraints(to_upper=True)]
-AS_IT_IS = Annotated[str, StringConstraints(to_lower=False)]
+LOWER = Annotated[str, pydantic.StringConstraints(to_lower=True)]
+UPPER = Annotated[str, pydantic.StringConstraints(to_upper=True)]
+AS_IT_IS = Annotated[str, pydantic.StringConstraints(to_lower=False)]
 
 
 CASES = [str, LOWER, UPPER, AS_IT_IS, Literal["a", "A"]]
@@ -419,7 +401,7 @@ NAMES = st.sampled_from(["ge", "gt", "le", "lt"])
 ZONES: Any = st.sampled_from(
     [None, dt.UTC, *(dt.timezone(dt.timedelta(minutes=m)) for m in (90, -300, 1439, -1439))]
 )
-BEHIND = st.sampled_from([(), (AfterValidator(lambda value: value),)])
+BEHIND = st.sampled_from([(), (pydantic.AfterValidator(lambda value: value),)])
 
 
 def bounded(kind: Any, behind: Any, **bound: Any) -> Any:
@@ -525,7 +507,7 @@ def test_digits_may_be_counted_twice(
 ) -> None:
     assume((total, places) != (None, None) and outer is not None)
     kind = bounded(Decimal, behind, max_digits=total, decimal_places=places)
-    kind = bounded(kind, (AfterValidator(lambda given: given),), decimal_places=outer)
+    kind = bounded(kind, (pydantic.AfterValidator(lambda given: given),), decimal_places=outer)
     numbers = [Decimal(value).scaleb(-shift) for shift in range(4)]
     check_alike(kind, [f'"{number:f}"' for number in numbers], walks=1)
 
@@ -549,7 +531,7 @@ def test_bytes_are_counted(low: int, high: int | None) -> None:
     texts = [
         text.encode() for text in ("", "a", "é", "ab", "éé", "abc", "€€", "😀", "abcd", "naïve")
     ]
-    for kind in (Base64Bytes, Base64UrlBytes, Base64Str):
+    for kind in (pydantic.Base64Bytes, pydantic.Base64UrlBytes, Base64Str):
         limited: Any = Annotated[kind, Field(**lengths)]
         adapter = TypeAdapter(kind)
         for text in texts:
@@ -559,7 +541,7 @@ def test_bytes_are_counted(low: int, high: int | None) -> None:
             if high is not None and high < low:
                 break
             check_alike(limited, [written], walks=1)
-    for kind in (bytes, SecretBytes):
+    for kind in (bytes, pydantic.SecretBytes):
         limited = Annotated[kind, Field(**lengths)]
         if high is None or low <= high:
             constraint = gw.compile(limited, BYTES)
@@ -581,9 +563,9 @@ def test_bytes_are_counted(low: int, high: int | None) -> None:
     (Mapping[str, int], ["{}", '{"a":1}', '{"a":1,"b":2,"c":3}']),
     (defaultdict[str, int], ["{}", '{"a":1}', '{"a":1,"b":2,"c":3}']),
     (OrderedDict[str, int], ["{}", '{"a":1}', '{"a":1,"b":2,"c":3}']),
-    (SecretStr, ['""', '"a"', '"é€"', '"abc"']),
+    (pydantic.SecretStr, ['""', '"a"', '"é€"', '"abc"']),
 ])  # fmt: skip
-@pytest.mark.parametrize("behind", [(), (AfterValidator(lambda value: value),)])
+@pytest.mark.parametrize("behind", [(), (pydantic.AfterValidator(lambda value: value),)])
 def test_lengths_of_what_wraps_others(kind: Any, texts: list[str], behind: Any) -> None:
     if kind == Iterable[int] and behind:
         return  # pydantic's iterators have no length
@@ -596,7 +578,7 @@ URLS = [
 ]
 
 
-@pytest.mark.parametrize("kind", [HttpUrl, AnyUrl])
+@pytest.mark.parametrize("kind", [pydantic.HttpUrl, pydantic.AnyUrl])
 @pytest.mark.parametrize("length", [2, 11, 12, 13, 14, 15])
 def test_urls_are_as_long_as_they_are_written(kind: Any, length: int) -> None:
     texts = [f'"{url}"' for url in URLS]
@@ -615,7 +597,9 @@ def test_urls_are_as_long_as_they_are_written(kind: Any, length: int) -> None:
 
 
 def test_urls_keep_both_lengths() -> None:
-    kind = Annotated[PostgresDsn, UrlConstraints(max_length=30), Field(max_length=25)]
+    kind = Annotated[
+        pydantic.PostgresDsn, pydantic.UrlConstraints(max_length=30), Field(max_length=25)
+    ]
     check_alike(kind, ['"postgres://a@b/c"', '"postgres://aaaaaaaaaa@bbbbbbbb/c"'], walks=2)
 
 
@@ -623,8 +607,8 @@ def test_urls_keep_both_lengths() -> None:
     (Annotated[Secret[int], Field(ge=3)], "ge=3 is not supported for Secret"),
     (Annotated[dt.timedelta, Field(multiple_of=dt.timedelta(1))], "multiple_of is not supported"),
     (Annotated[Fraction, Field(ge=Fraction(1, 2))], "ge=1/2 is not supported for Fraction"),
-    (Annotated[HttpUrl, Field(pattern="a")], "is not supported for"),
-    (Annotated[ByteSize, Field(max_length=3)], "is not supported for int"),
+    (Annotated[pydantic.HttpUrl, Field(pattern="a")], "is not supported for"),
+    (Annotated[pydantic.ByteSize, Field(max_length=3)], "is not supported for int"),
 ])  # fmt: skip
 def test_what_no_schema_says_is_refused_by_name_wrapped(kind: Any, message: str) -> None:
     with pytest.raises(UnsupportedError, match=message):
