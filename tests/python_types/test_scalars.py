@@ -3,27 +3,23 @@
 import datetime as dt
 import json
 import re
-import sys
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Iterable, Mapping, MutableSequence, Sequence, Set
+from collections.abc import Iterable, Mapping, MutableSequence, Sequence, Set
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum, IntEnum
-from fractions import Fraction
-from math import inf, nan
-from typing import Annotated, Any, Literal, NamedTuple
+from math import inf
+from typing import Annotated, Any, Literal
 
 import pydantic
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from pydantic import Base64Str, BaseModel, ConfigDict, Field, Secret, TypeAdapter, ValidationError
-from pydantic_core import core_schema
+from pydantic import Base64Str, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from typing_extensions import TypeAliasType
 
 import guideway as gw
-from guideway.errors import SourceError, UnsupportedError
-from guideway.python_types.adapter import read_core
+from guideway.errors import UnsupportedError
 from guideway.python_types.formats import decimal_patterns, outer_bound
 from guideway.python_types.place import Place
 from guideway.python_types.source import type_schema
@@ -33,38 +29,12 @@ from type_oracle import check_alike, check_offers, is_valid
 MOMENTS = [f"T{t}{z}" for t in ("00:00", "23:59:59.999") for z in ("", "Z", "+23:59", "-23:59")]
 
 
+def told(type_: Any, **constraints: Any) -> Any:
+    return Annotated[type_, Field(**constraints)]
+
+
 def schema_of(type_: Any) -> dict[str, Any]:
     return {name: part for name, part in type_schema(type_).schema.items() if name != "$defs"}
-
-
-class Apple(BaseModel):
-    model_config = ConfigDict(frozen=True)
-    kind: Literal["apple"]
-
-
-class Pear(BaseModel):
-    kind: Literal["pear"]
-
-
-class Loose(BaseModel):
-    pass
-
-
-class Listing(NamedTuple):
-    names: list[str]
-
-
-class Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True)
-    names: list[str]
-
-
-UNHASHABLE = [
-    *(tuple, tuple[int, list[int]], tuple[Any, ...], Listing, Frozen, tuple[Frozen, int]),
-    *(int | list[int], list[int] | None, Annotated[Listing | int, Field(union_mode="smart")]),
-    Annotated[Apple | Pear, Field(discriminator="kind")],
-    *(defaultdict[str, int], pydantic.JsonValue),
-]
 
 
 def test_items_of_a_set_can_be_hashed() -> None:
@@ -74,9 +44,16 @@ def test_items_of_a_set_can_be_hashed() -> None:
     assert "prefixItems" in schema_of(set[tuple[int, frozenset[int]]])["items"]
 
 
-class Knot(BaseModel):
-    model_config = ConfigDict(frozen=True)
+class Apple(BaseModel, frozen=True):
+    kind: Literal["apple"]
+
+
+class Knot(BaseModel, frozen=True):
     ends: "tuple[Knot, ...]" = ()
+
+
+class Loose(BaseModel):
+    pass
 
 
 @dataclass
@@ -84,14 +61,8 @@ class Mutable:
     a: int = 0
 
 
-Name = TypeAliasType("Name", str)
 Numbers = TypeAliasType("Numbers", list[int])
 Fixed = TypeAliasType("Fixed", tuple[int, ...])
-
-
-def twice(item: Any) -> Any:
-    """A model with `item` in two places, so that pydantic writes references to it."""
-    return pydantic.create_model("Twice", first=(item, ...), all=(set.__class_getitem__(item), ...))
 
 
 @pytest.mark.parametrize(("item", "text"), [
@@ -99,15 +70,13 @@ def twice(item: Any) -> Any:
     *((Loose, "{}"), (Mutable, '{"a":1}'), (Numbers, "[1]"), (tuple[Mutable, int], "[{},1]")),
 ])  # fmt: skip
 def test_items_of_a_set_are_looked_at_behind_references(item: Any, text: str) -> None:
-    adapter = TypeAdapter(twice(item))
-    try:
-        adapter.validate_json(f'{{"first":{text},"all":[{text}]}}')
-    except ValidationError:
-        with pytest.raises(UnsupportedError, match="unhashable") as refused:
-            type_schema(adapter)
-        assert refused.value.place == "Twice.all[]"
-    else:
-        assert "$ref" in str(schema_of(adapter)["properties"]["all"]["items"])
+    twice = pydantic.create_model("Twice", first=(item, ...), all=(set[item], ...))
+    if is_valid(twice, f'{{"first":{text},"all":[{text}]}}'):
+        assert "$ref" in str(schema_of(twice)["properties"]["all"]["items"])
+        return
+    with pytest.raises(UnsupportedError, match="unhashable") as refused:
+        type_schema(twice)
+    assert refused.value.place == "Twice.all[]"
 
 
 def day(off: int) -> str:
@@ -122,12 +91,11 @@ def test_past_and_future_are_told_by_the_day(
     past: Any, future: Any, suffixes: list[str], near: int
 ) -> None:
     # A day more, where the day is another elsewhere on earth.
-    before = [
-        f'"{date}{s}"' for date in ("0001-01-01", "1999-12-31", day(-near - 1)) for s in suffixes
-    ]
-    behind = [
-        f'"{date}{s}"' for date in (day(near + 1), "2999-01-01", "9999-12-31") for s in suffixes
-    ]
+    def moments(*days: str) -> list[str]:
+        return [f'"{day}{suffix}"' for day in days for suffix in suffixes]
+
+    before = moments("0001-01-01", "1999-12-31", day(-near - 1))
+    behind = moments(day(near + 1), "2999-01-01", "9999-12-31")
     check_offers(past, before, behind)
     check_offers(future, behind, before)
     check_offers(Annotated[past, Field(description="when")], before, behind)
@@ -150,17 +118,6 @@ def test_what_is_neither_surely_past_nor_future_is_not_on_offer() -> None:
 class Half(Enum):
     HALF = 0.5
     TEXT = "t"
-
-
-class Bytes(Enum):
-    RAW = b"raw"
-
-
-class Tuples(Enum):
-    PAIR = (1, 2)
-
-
-class Numbered(Enum):
     ONE = 1
 
 
@@ -187,49 +144,22 @@ class Coded(str, Enum):  # noqa: UP042
         return made
 
 
-@pytest.mark.parametrize("member", [*Half, Numbered.ONE, *Word, *Count, Share.HALF, Coded.A])
+@pytest.mark.parametrize("member", [*Half, *Word, *Count, Share.HALF, Coded.A])
 def test_a_member_in_a_literal_is_on_offer_if_it_is_read_from_its_value(member: Any) -> None:
     literal: Any = Literal[member]
-    text = TypeAdapter(type(member)).dump_json(member)
-    try:
-        TypeAdapter(literal).validate_json(text)
-    except ValidationError:
-        for type_ in (literal, dict[literal, int]):
-            with pytest.raises(
-                UnsupportedError, match=f"{member} in a Literal does not equal its value"
-            ):
-                type_schema(type_)
-    else:
+    text = TypeAdapter(type(member)).dump_json(member).decode()
+    if is_valid(literal, text):
         assert json.loads(text) in schema_of(literal)["enum"]
+        return
+    message = f"{member} in a Literal does not equal its value"
+    for type_ in (literal, dict[literal, int]):
+        with pytest.raises(UnsupportedError, match=message):
+            type_schema(type_)
 
 
-@pytest.mark.parametrize(("type_", "message"), [
-    (Bytes, "b'raw' has no JSON that pydantic reads back"),
-    (Tuples, "(1, 2) has no JSON"),
-    (Literal[2**63], "9223372036854775808 in a choice is not supported beyond 64 bits"),
-    (set[list[int]], "a set of unhashable items can only be empty"),
-    (frozenset[Loose], "a set of unhashable items can only be empty"),
-    *((set[kind], "a set of items that may be unhashable") for kind in UNHASHABLE),
-    (Annotated[set[float], Field(min_length=2)], "min_length is not supported for sets"),
-    (dict[tuple[int, int], int], "tuple as the key of a dict is not supported"),
-    (dict[Annotated[int, Field(multiple_of=2)], int], "int as the key of a dict"),
-    (dict[Annotated[float, Field(ge=0)], int], "float as the key of a dict"),
-    (dict[Numbered, int], "a choice without strings has no JSON keys"),
-    (dict[Literal[1], int], "a choice without strings has no JSON keys"),
-    (Annotated[dict[float, int], Field(min_length=2)], "min_length is not supported for dicts"),
-    (Callable[[int], int], "callable has no JSON"),
-])  # fmt: skip
-def test_what_no_schema_says_is_refused_by_name(type_: Any, message: str) -> None:
-    with pytest.raises(UnsupportedError, match=re.escape(message)):
-        type_schema(type_)
-
-
-LOWER = Annotated[str, pydantic.StringConstraints(to_lower=True)]
-UPPER = Annotated[str, pydantic.StringConstraints(to_upper=True)]
-AS_IT_IS = Annotated[str, pydantic.StringConstraints(to_lower=False)]
-
-
-CASES = [str, LOWER, UPPER, AS_IT_IS, Literal["a", "A"]]
+CASED = [Annotated[str, pydantic.StringConstraints(**{name: on})]
+         for name, on in (("to_lower", True), ("to_upper", True), ("to_lower", False))]  # fmt: skip
+CASES = [str, *CASED, Literal["a", "A"]]
 
 
 @pytest.mark.parametrize("lower", [False, True])
@@ -258,15 +188,6 @@ class Ends(IntEnum):
     LAST = 2**63 - 1
 
 
-class Long(IntEnum):
-    ONE = 1
-    LONG = 2**63
-
-
-class Least(IntEnum):
-    LEAST = -(2**63) - 1
-
-
 def test_whole_numbers_of_64_bits_are_choices() -> None:
     first, last = int(Ends.FIRST), int(Ends.LAST)
     check_offers(Ends, [str(first), str(last)], ["0", str(first - 1), str(last + 1)])
@@ -274,35 +195,11 @@ def test_whole_numbers_of_64_bits_are_choices() -> None:
     check_offers(Literal[-(2**63), True], [str(first), "true"], [str(first - 1)])
 
 
-@pytest.mark.parametrize("type_", [Long, Least, dict[Long, int], dict[Least, int]])
-def test_whole_numbers_of_more_than_64_bits_are_refused(type_: Any) -> None:
-    with pytest.raises(UnsupportedError, match="in a choice is not supported beyond 64"):
-        type_schema(type_)
-
-
-PAIR = [core_schema.int_schema(), core_schema.int_schema()]
-
-
-@pytest.mark.parametrize(("core", "message"), [
-    *((core_schema.literal_schema([value]), "has no JSON") for value in (inf, -inf, nan)),
-    (core_schema.datetime_schema(tz_constraint=3600), "tz_constraint=3600 is not supported"),
-    (core_schema.tuple_schema(PAIR, variadic_item_index=0), "with items after the repeated one"),
-])  # fmt: skip
-def test_what_core_schemas_alone_can_say_is_refused(core: Any, message: str) -> None:
-    with pytest.raises(UnsupportedError, match=message):
-        read_core(core, Place("T"))
-
-
 # Bounds and multiples of numbers and dates, with pydantic as the oracle.
 
-NUMBER = int | float
-EXACT = int | Decimal
+NUMBER, EXACT = int | float, int | Decimal
 ONE_AND_A_BIT = '"1.10000000000000005"'  # between 1.1 and the float of that name
 BIG = 2**53 + 1  # no float
-
-
-def told(type_: Any, **constraints: Any) -> Any:
-    return Annotated[type_, Field(**constraints)]
 
 
 @pytest.mark.parametrize(("type_", "offered", "beyond"), [
@@ -337,47 +234,6 @@ def test_bounds_hold_as_pydantic_compares(
     type_: Any, offered: list[str], beyond: list[str]
 ) -> None:
     check_offers(type_, offered, beyond)
-
-
-@pytest.mark.parametrize(("type_", "message"), [
-    (told(float, ge=nan), "ge=nan is not a bound: no number compares with it"),
-    (told(float, lt=nan), "lt=nan is not a bound"),
-    (told(Decimal, ge=Decimal("NaN")), "ge=NaN is not a bound"),
-    (told(EXACT, le=Decimal("sNaN")), "le=sNaN is not a bound"),
-    (told(float, ge=inf), "ge=inf leaves no finite number"),
-    (told(float, gt=sys.float_info.max), "a float above 1.7976931348623157e+308 is not finite"),
-    (told(float, lt=-sys.float_info.max), "a float below -1.7976931348623157e+308"),
-    (told(NUMBER, ge=10**400), "ge=inf leaves no finite number"),
-    (told(Decimal, lt=-inf), "lt=-inf leaves no finite number"),
-    (told(Decimal, le=Decimal("1e5000")), "le with 4000 digits or more is not supported"),
-    (told(Decimal, ge=Decimal("1e-5000")), "ge with 4000 digits or more is not supported"),
-    (told(Decimal, le=Decimal("1e600")), "le with more than 500 digits is not supported"),
-    (told(EXACT, ge=5e-324), "ge with more than 500 digits is not supported"),
-    (told(dt.date | int, ge=2), "ge=2 is not supported for date"),
-    (told(dt.date, ge="2020-01-05"), "ge='2020-01-05' is not supported for date"),
-    (told(dt.date | int, ge=dt.datetime(2020, 1, 1)),
-     "ge=datetime.datetime(2020, 1, 1, 0, 0) is not supported for date"),
-    (told(EXACT, ge="a"), "ge='a' is not supported for int"),
-    (told(int | bool, multiple_of=0.1), "multiple_of=0.1 is not supported for int"),
-    (told(Decimal, max_digits=0), "max_digits=0 allows no number: even 0 has a digit"),
-    (told(Decimal, decimal_places=10**9), "decimal_places of more than 4000 is not supported"),
-])  # fmt: skip
-def test_bounds_that_cannot_be_honoured_are_refused_by_name(type_: Any, message: str) -> None:
-    with pytest.raises(UnsupportedError, match=re.escape(message)):
-        type_schema(type_)
-
-
-@pytest.mark.parametrize("inner", [int | Decimal, str | Decimal])
-def test_numbers_that_python_cannot_write_are_refused(inner: Any) -> None:
-    """pydantic itself cannot name such a type, so the core schema is made from another."""
-    core: Any = TypeAdapter(told(inner, ge=1)).core_schema
-    core["function"]["function"].keywords["ge"] = 10**5000
-    with pytest.raises(UnsupportedError, match=r"^ge(=an int of 16610 bits| with 4000)"):
-        read_core(core, Place("T"))
-    with pytest.raises(
-        SourceError, match=r"pydantic failed on \w+ \| Decimal with ValueError: Exceeds"
-    ):
-        type_schema(told(inner, ge=10**5000))
 
 
 BOUND = st.floats(-3, 3) | st.decimals(-3, 3, places=2) | st.integers(-3, 3)
@@ -519,11 +375,6 @@ def test_multiples_of_floats_are_those_of_their_decimals(step: float, count: int
     check_alike(kind, [f"{exact * count:f}", f"{exact * count + exact / 3:.6f}"], walks=1)
 
 
-def test_multiples_that_only_a_division_tells_are_refused() -> None:
-    with pytest.raises(UnsupportedError, match="multiple_of=3 is not supported for Decimal"):
-        gw.compile(Annotated[Decimal, Field(multiple_of=3)], BYTES)
-
-
 @pytest.mark.parametrize("low", [0, 1, 2, 3, 4])
 @pytest.mark.parametrize("high", [None, 0, 3, 4, 7])
 def test_bytes_are_counted(low: int, high: int | None) -> None:
@@ -601,18 +452,6 @@ def test_urls_keep_both_lengths() -> None:
         pydantic.PostgresDsn, pydantic.UrlConstraints(max_length=30), Field(max_length=25)
     ]
     check_alike(kind, ['"postgres://a@b/c"', '"postgres://aaaaaaaaaa@bbbbbbbb/c"'], walks=2)
-
-
-@pytest.mark.parametrize(("kind", "message"), [
-    (Annotated[Secret[int], Field(ge=3)], "ge=3 is not supported for Secret"),
-    (Annotated[dt.timedelta, Field(multiple_of=dt.timedelta(1))], "multiple_of is not supported"),
-    (Annotated[Fraction, Field(ge=Fraction(1, 2))], "ge=1/2 is not supported for Fraction"),
-    (Annotated[pydantic.HttpUrl, Field(pattern="a")], "is not supported for"),
-    (Annotated[pydantic.ByteSize, Field(max_length=3)], "is not supported for int"),
-])  # fmt: skip
-def test_what_no_schema_says_is_refused_by_name_wrapped(kind: Any, message: str) -> None:
-    with pytest.raises(UnsupportedError, match=message):
-        gw.compile(kind, BYTES)
 
 
 # Decimals with counts and bounds, against pydantic itself.
