@@ -47,6 +47,16 @@ TEXTS: dict[str, tuple[Any, dict[str, Any], list[str], list[str]]] = {
     "plain integers": ({"type": "integer"}, PLAIN, ["1", "-20"], ["1.0", "1e2", "-0", "0.0"]),
     "integers of draft 4": ({"$schema": DRAFT_4, "type": "integer", "minimum": -1}, UNJUDGED,
      ["0", "-0", "-1", "7"], ["1.0", "1e1", "-2"]),
+    "no integers of draft 4": (
+        {"$schema": DRAFT_4, "type": "number", "not": {"type": "integer", "minimum": 2}}, UNJUDGED,
+        ["1", "12.0", "12e0", "1.2e1"], ["12"]),
+    "one of integers and greater numbers": (
+        {"type": "number", "oneOf": [{"type": "integer", "maximum": 5}, {"minimum": 3}]}, {},
+        ["-7", "2", "6", "3.5", "5.5"], ["3", "5", "2.5", "1e-1"]),
+    "none or both of them": (
+        {"type": "number",
+         "not": {"oneOf": [{"type": "integer", "maximum": 5}, {"minimum": 3}]}}, {},
+        ["3", "5", "2.5", "1e-1"], ["-7", "2", "6", "3.5", "5.5"]),
     "listed integers of draft 4": (
         {"$schema": DRAFT_4, "enum": [1.0, 2.5], "type": "integer"}, PLAIN | UNJUDGED,
         ["1"], ["1.0", "2.5"]),
