@@ -3,6 +3,7 @@
 import json
 import random
 from itertools import permutations, product
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -11,97 +12,45 @@ from jsonschema import Draft202012Validator
 
 import guideway as gw
 from guideway.constraint.compiled import CompiledConstraint
-from guideway.json_schema.key_classes import Members, Unnamed
-from guideway.json_schema.objects import json_object
-from guideway.json_schema.source import JsonSchema
-from guideway.json_schema.spelling import Spelling, json_style
 from guideway.language.derivative import Derivatives
-from guideway.language.expr import EMPTY, EPSILON, alt, literal
-from guideway.language.nodes import Expr
+from json_schemas import machine
 from plain_texts import draw, matches
 from shares import one_in
 
-ONE, TWO = literal("1"), literal("2")
 KEYS = ("a", "ab", "c", "x", "")
+PAIRS = [(key, value) for key in KEYS for value in (1, 2)]
 
 
-def members(names: str = "", *, others: Expr = EMPTY, allowed: set[str] | None = None) -> Members:
-    """Declared keys in order, each with the value 1, none if not allowed; `a!` is required."""
-    listed = tuple(name.rstrip("!") for name in names.split())
-    keys: Unnamed | None = None
-    if allowed is not None:
-        spelled = Spelling(plain=False).choose((key, EPSILON) for key in sorted(allowed))
-        keys = Unnamed(spelled, None)
-    return Members(
-        listed,
-        tuple(ONE if allowed is None or name in allowed else EMPTY for name in listed),
-        tuple(name.endswith("!") for name in names.split()),
-        ((keys, others),),
-    )
-
-
-def engine(
-    made: Members, whitespace: str = "compact", spelling: str = "any", *, ordered: bool = False
-) -> Derivatives:
-    order = "declared" if ordered else "any"
-    source = JsonSchema(True, whitespace=whitespace, spelling=spelling, key_order=order)
-    return Derivatives(json_object(made, json_style(source)))
-
-
-def is_member(
-    pairs: list[tuple[str, int]], made: Members, allowed: set[str] | None, *, ordered: bool
-) -> bool:
-    """The same in plain Python."""
-    keys = [key for key, _ in pairs]
-    places = [made.names.index(key) if key in made.names else len(made.names) for key in keys]
-    return (
-        len(set(keys)) == len(keys)
-        and all(value == (1 if key in made.names else 2) for key, value in pairs)
-        and (made.classes[0][1] is not EMPTY or set(keys) <= set(made.names))
-        and all(n in keys for n, needed in zip(made.names, made.required, strict=True) if needed)
-        and (allowed is None or set(keys) <= allowed)
-        and (not ordered or places == sorted(places))
-    )
-
-
-def texts(size: int) -> list[list[tuple[str, int]]]:
-    """All sequences of so many members."""
-    choices = [(key, value) for key in KEYS for value in (1, 2)]
-    return [list(pairs) for pairs in product(choices, repeat=size)]
+def members(names: str, others: Any, allowed: list[str] | None = None) -> dict[str, Any]:
+    """Declared keys in order, each with the value 1; `a!` is required."""
+    listed = [name.rstrip("!") for name in names.split()]
+    return {
+        "type": "object",
+        "properties": {name: {"const": 1} for name in listed},
+        "required": [name.rstrip("!") for name in names.split() if name.endswith("!")],
+        "additionalProperties": others,
+        **({} if allowed is None else {"propertyNames": {"enum": allowed}}),
+    }
 
 
 @pytest.mark.untraced
 @pytest.mark.parametrize("share", [0.15, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("ordered", [False, True])
 @pytest.mark.parametrize("names", ["", "a ab", "a! ab c", "c a! ab", "a! c! ab!", "x! c a!"])
-@pytest.mark.parametrize("others", [EMPTY, TWO])
-@pytest.mark.parametrize("allowed", [None, {"a", "c", ""}])
+@pytest.mark.parametrize("others", [False, {"const": 2}])
+@pytest.mark.parametrize("allowed", [None, ["a", "c", ""]])
 def test_objects_hold_exactly_the_members_they_may(ordered, names, others, allowed, share):
-    made = members(names, others=others, allowed=allowed)
-    machine = engine(made, ordered=ordered)
-    draw, three = random.Random(names), texts(3)
-    three = draw.sample(three, int(share * len(three)))
-    for pairs in [*texts(0), *texts(1), *texts(2), *three]:
+    schema = members(names, others, allowed)
+    order = [*schema["properties"], *schema["required"]]
+    options = {"whitespace": "compact", "key_order": "declared" if ordered else "any"}
+    engine, valid = machine(schema, **options), Draft202012Validator(schema).is_valid
+    chance, three = random.Random(names), list(product(PAIRS, repeat=3))
+    three = chance.sample(three, int(share * len(three)))
+    for pairs in [*(some for n in range(3) for some in product(PAIRS, repeat=n)), *three]:
+        places = [order.index(key) if key in order else len(order) for key, _ in pairs]
         text = "{" + ",".join(f'"{key}":{value}' for key, value in pairs) + "}"
-        assert matches(machine, text) == is_member(pairs, made, allowed, ordered=ordered), text
-
-
-def test_a_key_in_another_spelling_is_the_same_key():
-    machine = engine(members("a", others=TWO))
-    assert matches(machine, '{"\\u0061":1,"b":2}')
-    assert not matches(machine, '{"\\u0061":1,"a":1}')
-    assert not matches(machine, '{"\\u0061":2}')
-    assert not matches(machine, '{"b":2,"\\u0062":2}')
-    assert not matches(machine, '{"/":2,"\\/":2}')
-    assert matches(machine, '{"\\ud83d\\udca9":2}')
-    assert not matches(machine, '{"\\ud83d\\udca9":2,"💩":2}')
-
-
-def test_whitespace_stands_where_json_allows_it():
-    machine = engine(members("a", others=TWO), whitespace="any")
-    assert matches(machine, '{ \n"a"\t:\r1 , "b" : 2\n}')
-    assert matches(machine, "{ }")
-    assert not matches(machine, '{" a":1}')
+        once = len(dict(pairs)) == len(pairs) and (not ordered or places == sorted(places))
+        assert matches(engine, text) == (once and valid(dict(pairs))), text
 
 
 def laws(machine: Derivatives, text: bytes) -> None:
@@ -124,49 +73,22 @@ def laws(machine: Derivatives, text: bytes) -> None:
         state = stepped
 
 
-SHAPES = st.tuples(
-    st.lists(st.sampled_from(["a", "a!", "ab", "ab!", "b", "b!"]), max_size=4),
-    st.sampled_from([EMPTY, TWO, alt(literal("22"), literal("3"))]),
-    st.booleans(),
-)
-
-
 @pytest.mark.untraced
 @one_in(2)
-@given(SHAPES, st.integers(0, 2**32))
-def test_along_any_object_the_shortest_rest_is_right(shape, seed):
-    listed, others, ordered = shape
+@given(
+    st.lists(st.sampled_from(["a", "a!", "ab", "ab!", "b", "b!"]), max_size=4),
+    st.sampled_from([False, {"const": 2}, {"enum": [22, 3]}]),
+    st.sampled_from(["any", "declared"]),
+    st.integers(0, 2**32),
+)
+def test_along_any_object_the_shortest_rest_is_right(listed, others, order, seed):
     names = {name.rstrip("!"): name for name in listed}
-    machine = engine(members(" ".join(names.values()), others=others), ordered=ordered)
-    text = draw(machine, random.Random(seed), 25)
-    laws(machine, text)
+    schema = members(" ".join(names.values()), others)
+    engine = machine(schema, whitespace="compact", key_order=order, spelling="plain")
+    text = draw(engine, random.Random(seed), 25)
+    laws(engine, text)
     pairs = json.loads(text, object_pairs_hook=list)
     assert len(dict(pairs)) == len(pairs)
-
-
-def test_a_key_without_a_value_is_never_offered_and_if_required_there_is_no_object():
-    made = Members(("a", "b"), (EMPTY, ONE), (False, False))
-    machine = engine(made)
-    assert matches(machine, '{"b":1}')
-    opened = machine.step(machine.start(), ord("{"))
-    assert opened is not None
-    quoted = machine.step(opened, ord('"'))
-    assert quoted is not None
-    assert machine.step(quoted, ord("a")) is None
-    for ordered in (False, True):
-        made = Members(("a", "b"), (EMPTY, ONE), (True, False), ((None, ONE),))
-        empty = engine(made, ordered=ordered)
-        assert not empty.alive(empty.start())
-
-
-@pytest.mark.untraced
-def test_every_order_of_many_keys_costs_little():
-    names = [f"key {number}" for number in range(200)]
-    machine = engine(members(" ".join(f"k{n}!" for n in range(200))))
-    order = [f"k{n}" for n in range(len(names))]
-    random.Random(1).shuffle(order)
-    assert matches(machine, json.dumps(dict.fromkeys(order, 1), separators=(",", ":")))
-    assert not matches(machine, json.dumps(dict.fromkeys(order[1:], 1), separators=(",", ":")))
 
 
 # What a vocabulary cannot spell counts as impossible before anything is judged.
@@ -181,19 +103,13 @@ def vocabulary(without: bytes) -> gw.Vocabulary:
     return gw.Vocabulary([*tokens, b"<eos>"], eos_ids={len(tokens)})
 
 
-def written(name: str) -> str:
-    return json.dumps(name, ensure_ascii=False)
-
-
 def objects() -> list[str]:
     """Objects of up to two members, compact, each name written as json.dumps writes it."""
-    found = ["{}"]
-    for count in (1, 2):
-        for names in permutations(NAMES, count):
-            for values in product(VALUES, repeat=count):
-                pairs = zip(map(written, names), values, strict=True)
-                found.append("{" + ",".join(map(":".join, pairs)) + "}")
-    return found
+    members = [f"{json.dumps(name, ensure_ascii=False)}:{v}" for name in NAMES for v in VALUES]
+    pairs = (
+        two for two in permutations(members, 2) if two[0].split(":")[0] != two[1].split(":")[0]
+    )
+    return ["{}", *(f"{{{one}}}" for one in members), *(f"{{{','.join(two)}}}" for two in pairs)]
 
 
 def arrays() -> list[str]:
@@ -258,11 +174,7 @@ def walk(constraint: CompiledConstraint) -> None:
         after = [constraint.advance(state, token) for token in allowed[:6] + allowed[-6:]]
         distances = [constraint.distance(one) for one in after]
         assert min(constraint.distance(constraint.advance(state, t)) for t in allowed) < left
-        state = (
-            after[distances.index(max(distances))]
-            if step < 8
-            else after[distances.index(min(distances))]
-        )
+        state = after[distances.index((max if step < 8 else min)(distances))]
 
 
 @settings(max_examples=15, deadline=None)

@@ -15,6 +15,11 @@ COMPACT, PLAIN, DECLARED = (
     {"key_order": "declared"},
 )
 UNJUDGED = {"judged": False}  # of another draft, or too deep for the validators
+NESTS = ["[" * 120 + str(n) + "]" * 120 for n in range(30)]
+KEYS = [f"k{n * 77 % 200}" for n in range(200)]
+TALL: Any = 1
+for _ in range(40):
+    TALL = {"a": TALL}
 LOW = {"low": {"minimum": 1}}
 DEEP: Any = {"type": "null"}
 for _ in range(240):
@@ -99,11 +104,44 @@ TEXTS: dict[str, tuple[Any, dict[str, Any], list[str], list[str]]] = {
     "alternatives that multiply to a million": (
         {"allOf": [either(n) for n in range(20)], "type": "object"}, {}, [json.dumps(EITHER)],
         [json.dumps({name: value for name, value in EITHER.items() if name != "b19"})]),
+    "one of two kinds": (
+        {"oneOf": [{"minLength": 1, "required": ["a"]}, {"type": "object", "required": ["a"],
+         "properties": {"a": {"oneOf": [{"type": "integer"}, {"type": "null"}]}}}]}, {},
+        ['{"a":"b"}', '"a"', "1"], ['{"a":1}', '{"a":null}', "{}", '""']),
+    "one of three that overlap": (
+        {"type": "integer", "oneOf": [{"minimum": 0}, {"maximum": 10}, {"multipleOf": 2}]}, {},
+        ["-5", "-1", "11", "15"], ["-4", "0", "5", "6", "12"]),
+    "deep values, part by part": (
+        {"enum": [TALL, {"b": 1}, {"z": 1}], "allOf": [{"$ref": "#/$defs/s"}], "$defs": {"s": {
+            "properties": {"a": {"$ref": "#/$defs/s"}},
+            "not": {"required": ["z"], "type": "object"}}}}, {},
+        [json.dumps(TALL), '{"b": 1}'], ['{"z": 1}', json.dumps(TALL["a"])]),
+    "values that nest 120 deep": (
+        f'{{"oneOf": [{{"enum": [{",".join(NESTS)}]}}, {{"type": "null"}}]}}', UNJUDGED,
+        [NESTS[7]], [NESTS[7][1:-1]]),
+    "what is not denied": ({"not": {"not": {"enum": [[n] for n in range(6)]}}}, DECLARED,
+     ["[5]"], ["[6]"]),
+    "numbers whose digits count": (
+        {"$schema": DRAFT_4, "enum": [{"a": 1}, {"b": 2}],
+         "properties": {"a": {"type": "integer"}, "b": {}}}, UNJUDGED, ['{"a":1}'], ['{"a":1.0}']),
+    "listed numbers whose digits count": (
+        {"$schema": DRAFT_4, "enum": [1, 2, 1.5], "not": {"type": "integer", "maximum": 1}},
+        UNJUDGED, ["1.0", "2", "1.5"], ["1"]),
+    "keys in another spelling": (
+        {"properties": {"a": {"const": 1}}, "additionalProperties": {"const": 2}}, UNJUDGED,
+        ['{"\\u0061":1,"b":2}', '{"\\ud83d\\udca9":2}', '{ \n"a"\t:\r1 , "b" : 2\n}', "{ }"],
+        ['{"\\u0061":1,"a":1}', '{"\\u0061":2}', '{"b":2,"\\u0062":2}', '{"/":2,"\\/":2}',
+         '{"\\ud83d\\udca9":2,"💩":2}', '{" a":1}']),
+    "two hundred keys in some order": (
+        {"type": "object", "required": KEYS, "additionalProperties": False,
+         "properties": {key: {"const": 1} for key in sorted(KEYS)}}, {},
+        [json.dumps(dict.fromkeys(KEYS, 1))], [json.dumps(dict.fromkeys(KEYS[1:], 1))]),
     "conditions on one member": (
         {"type": "object", "allOf": [
             {"if": {"properties": {"kind": {"const": f"k{n}"}}, "required": ["kind"]},
              "then": {"required": [f"p{n}"]}} for n in range(40)]},
-        {}, ['{"kind":"k7","p7":1}', '{"kind":"other"}'], ['{"kind":"k7","p8":1}']),
+        {}, ['{"kind":"k7","p7":1}', '{"kind":"other"}', '{"p1":0,"kind":"k1"}'],
+        ['{"kind":"k7","p8":1}', '{"p2":0,"kind":"k1"}']),
     "many patterns of one key": (
         {"type": "object", "allOf": [{"propertyNames": {"pattern": x}} for x in "abcdefghi"]},
         {}, ['{"ihgfedcba":1}', "{}"], ['{"abcdefgh":1}']),

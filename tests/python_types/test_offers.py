@@ -295,7 +295,8 @@ def test_types_written_as_strings_are_keys(kind: Any, texts: list[str]) -> None:
 
 BY_NAME = ConfigDict(populate_by_name=True)
 A_B = AliasChoices("a", "b")
-A_PATH, ITSELF = (Field([], validation_alias=AliasChoices("a", AliasPath(n, 0))) for n in "ba")
+A_PATH = Field(0, validation_alias=AliasChoices("a", AliasPath("b", 0)))
+ITSELF = Field([], validation_alias=AliasChoices("a", AliasPath("a", 0)))
 OBJECTS = {
     "beside": model(a=(int, Field(0, validation_alias=A_B)), b=(str, ...)),
     "beside a path": model(a=(int, A_PATH), b=(list[str], [])),
