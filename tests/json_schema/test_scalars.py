@@ -3,7 +3,7 @@
 import itertools
 import json
 import random
-from decimal import Decimal
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,19 +11,14 @@ from jsonschema import Draft202012Validator
 
 import guideway as gw
 from guideway.json_schema import scalars as json_scalars
-from guideway.json_schema.formulas import Amount, all_of, leaf
 from guideway.json_schema.source import JsonSchema
 from guideway.json_schema.spelling import json_style, words_of, words_rule
-from guideway.json_schema.tree import Bound, Numbers
 from guideway.language.derivative import Derivatives
 from guideway.language.expr import ALL_BYTES, concat, literal
 from guideway.language.nodes import Rule
-from guideway.language.regular import contains
-from guideway.regex.lowering import lower_regex
-from guideway.regex.parser import parse_regex
-from json_branches import tangle
 from json_schemas import machine, verdict
 from plain_texts import behind, matches
+from random_walks import BYTES
 
 LISTED = [1, 6, 2.5, -35, 9007199254740991, 9007199254740993]
 DENIED: list[dict[str, Any]] = [
@@ -43,16 +38,6 @@ def test_listed_numbers_are_those_of_which_all_else_holds(denied: dict[str, Any]
         assert matches(engine, json.dumps(value)) == verdict(schema, value), value
         if isinstance(value, int) and not plain:
             assert matches(engine, f"{value}.0") == verdict(schema, value), value
-
-
-def test_where_spelling_counts_or_a_number_is_far_listed_numbers_meet_what_is_denied():
-    digits = {"$schema": "http://json-schema.org/draft-04/schema#", "enum": [1, 2, 1.5]}
-    engine = machine({**digits, "not": {"type": "integer", "maximum": 1}})
-    assert [matches(engine, text) for text in ("1", "1.0", "2", "1.5")] == [False, True, True, True]
-    far = Amount(Numbers(values=frozenset((Decimal("1e-5000"), Decimal(3)))))
-    said = all_of(leaf(far), Amount(Numbers(upper=(Bound(Decimal(5)),), integer=True)).opposite())
-    found = json_scalars.number(said, plain=False)
-    assert [contains(found, text) for text in (b"1e-5000", b"3")] == [True, False]
 
 
 SEVERAL_DENIED: list[dict[str, Any]] = [
@@ -121,10 +106,16 @@ def test_listed_strings_are_words_beside_lengths_and_others(monkeypatch, beside,
     assert any(made) == listed
 
 
-# Formulas about strings that are told by lengths, as sets of ranges; the oracle is jsonschema.
+# Formulas about lengths of strings and bounds of numbers, as sets of ranges.
 
-BYTES = gw.Vocabulary([bytes([byte]) for byte in range(256)] + [b"<end>"], eos_ids={256})
-A = lower_regex(parse_regex("a"))
+RANGE_BOUNDS = (-3, -2.5, -1, -0.5, 0, 0.5, 1, 2, 2.25, 3, 10, 99.5)
+INSTANCES: dict[str, list[Any]] = {
+    "lengths": ["é" * length for length in range(16)],
+    "bounds": [
+        -100, -3, -2.75, -2.5, -2, -1.5, -1, -0.75, -0.5, -0.25, 0, 0.25, 0.5, 0.75, 1, 1.5, 2,
+        2.125, 2.25, 2.5, 3, 3.5, 9, 9.5, 10, 11, 99, 99.5, 99.75, 100,
+    ],
+}  # fmt: skip
 
 
 def lengths(rng: random.Random) -> dict[str, Any]:
@@ -137,20 +128,45 @@ def lengths(rng: random.Random) -> dict[str, Any]:
     return said
 
 
+def bounds(rng: random.Random) -> dict[str, Any]:
+    """A schema that says which numbers there are."""
+    said: dict[str, Any] = {}
+    if rng.random() < 0.6:
+        said[rng.choice(("minimum", "exclusiveMinimum"))] = rng.choice(RANGE_BOUNDS)
+    if rng.random() < 0.6:
+        said[rng.choice(("maximum", "exclusiveMaximum"))] = rng.choice(RANGE_BOUNDS)
+    if rng.random() < 0.3:
+        said["type"] = rng.choice(("integer", "number", ["integer", "string"]))
+    return said
+
+
+def tangle(rng: random.Random, depth: int, plain: Callable[[random.Random], Any]) -> dict[str, Any]:
+    """Branches within branches, so deep at most; `plain` makes what has none."""
+    if depth == 0 or rng.random() < 0.2:
+        return plain(rng)
+    name = rng.choice(("oneOf", "oneOf", "anyOf", "allOf", "not", "if"))
+    if name in ("not", "if"):
+        said = {name: tangle(rng, depth - 1, plain)}
+        return said if name == "not" else {**said, "then": plain(rng), "else": plain(rng)}
+    return {name: [tangle(rng, depth - 1, plain) for _ in range(rng.randint(1, 5))], **plain(rng)}
+
+
 @pytest.mark.parametrize("spelling", ["any", "plain"])
 @pytest.mark.parametrize("seed", range(30))
-def test_a_string_is_allowed_exactly_if_the_validator_takes_it(seed: int, spelling: Any) -> None:
-    schema = tangle(random.Random(seed), 3, lengths)
+@pytest.mark.parametrize("plain", [lengths, bounds])
+def test_ranges_allow_exactly_what_the_validator_takes(
+    seed: int, spelling: Any, plain: Callable[[random.Random], Any]
+) -> None:
+    schema, instances = tangle(random.Random(seed), 3, plain), INSTANCES[plain.__name__]
     validator = Draft202012Validator(schema)
-    texts = ["é" * length for length in range(16)]
     try:
         constraint = gw.compile(gw.JsonSchema(schema, spelling=spelling), BYTES)
     except gw.UnsatisfiableError:
-        assert not any(map(validator.is_valid, texts))
+        assert not any(map(validator.is_valid, instances))
         return
-    for text in texts:
-        written = json.dumps(text, ensure_ascii=False)
-        assert constraint.matches(written) == validator.is_valid(text), text
+    for value in instances:
+        written = json.dumps(value, ensure_ascii=False)
+        assert constraint.matches(written) == validator.is_valid(value), value
 
 
 def test_exactly_one_of_many_lengths_makes_few_records() -> None:
@@ -181,7 +197,6 @@ MANY = [*FEW, *(f"{first}{n}{last}" for first in "aez" for n in range(99) for la
 @pytest.mark.parametrize("words", [FEW, MANY], ids=["few", "many"])
 def test_a_rule_of_words_denotes_the_words_that_it_lists(words, style) -> None:
     rule = words_rule(words, style)
-    assert rule is not None
     assert words_of(rule) == (tuple(words), style)
     machine = Derivatives(rule)
     assert all(matches(machine, json.dumps(word, ensure_ascii=False)) for word in words)
@@ -189,31 +204,24 @@ def test_a_rule_of_words_denotes_the_words_that_it_lists(words, style) -> None:
     assert matches(machine, r'"\u0061"') == (style is ANY)
 
 
-def test_the_shortest_rest_of_many_words_is_that_of_one_that_can_be_written() -> None:
-    words = [*MANY, "", "e\n", 'e"']
-    for spellable, begun, rest in (
-        (ALL_BYTES, b'"', b'"'),
-        (ALL_BYTES, b'"e', b'0"'),
-        (bits(b'"ez0123456789'), b'"e', b'0"'),
-        (bits(b'"ez123y/'), b'"z', b'1"'),
-        (bits(b'"e4/y\\u0365'), b'"\\u0065', b'0"'),
-        (bits(b'"e\\z'), b'"e', b'\\""'),
-        (bits(b'"sa y'), b'"', b'"'),
-    ):
-        rule = words_rule(words, ANY)
-        assert rule is not None
-        machine = Derivatives(rule, spellable)
-        after = behind(machine, begun)
-        assert after is not None
-        assert machine.shortest(after) == rest
+@pytest.mark.parametrize(("spellable", "begun", "rest"), [
+    (None, b'"', b'"'), (None, b'"e', b'0"'), (b'"ez0123456789', b'"e', b'0"'),
+    (b'"ez123y/', b'"z', b'1"'), (b'"e4/y\\u0365', b'"\\u0065', b'0"'), (b'"e\\z', b'"e', b'\\""'),
+    (b'"sa y', b'"', b'"'),
+])  # fmt: skip
+def test_the_shortest_rest_of_many_words_is_that_of_one_that_can_be_written(
+    spellable, begun, rest
+) -> None:
+    rule = words_rule([*MANY, "", "e\n", 'e"'], ANY)
+    machine = Derivatives(rule, ALL_BYTES if spellable is None else bits(spellable))
+    assert machine.shortest(behind(machine, begun)) == rest
 
 
-def test_many_words_of_which_none_can_be_written_have_no_text() -> None:
-    for spellable in (bits(b'"'), bits(b"ez0123456789")):
-        rule = words_rule([word for word in MANY if word], ANY)
-        assert rule is not None
-        machine = Derivatives(Rule("whole", [concat(rule, literal("!"))]), spellable)
-        assert machine.step(rule, ord('"')) is None
+@pytest.mark.parametrize("spellable", [b'"', b"ez0123456789"])
+def test_many_words_of_which_none_can_be_written_have_no_text(spellable: bytes) -> None:
+    rule = words_rule([word for word in MANY if word], ANY)
+    machine = Derivatives(Rule("whole", [concat(rule, literal("!"))]), bits(spellable))
+    assert machine.step(rule, ord('"')) is None
 
 
 def bits(letters: bytes) -> int:

@@ -71,6 +71,13 @@ TEXTS: dict[str, tuple[Any, dict[str, Any], list[str], list[str]]] = {
     "patterns search": ({"type": "string", "pattern": "é$|^\\d\\.\\n"}, {},
      ['"é"', '"xx\\u00E9"', '"7.\\n!"', '"\\u0037.\\u000a"'],
      ['"éx"', '"x7.\\n"', '"٧.\\n"', '""']),
+    "a format, a length and a pattern": (
+        {"type": "string", "format": "email", "maxLength": 3, "pattern": "^[ab]"}, {},
+        ['"a@c"'], ['"c@c"', '"a@cc"']),
+    "a format of listed texts": (
+        {"type": "string", "format": "date", "pattern": "-02-29$",
+         "enum": ["2023-02-29", "2024-02-29", "2024-02-28"]}, {},
+        ['"2024-02-29"'], ['"2023-02-29"', '"2024-02-28"']),
     "compact": (True, COMPACT, ['{"a":[1,{}],"b":null}'],
      ['{"a":[1, {}]}', '{"a": 1}', "[1 ]", " 1", "1\n"]),
     "declared order": (
