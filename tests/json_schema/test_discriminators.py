@@ -218,26 +218,16 @@ LISTED_VALUES = [
     None, True, False, 0, 1, 3, 4, 5.0, 72, 73, 4.5, "", "a", "b", [], [3], {}, {"a": 3},
 ]  # fmt: skip
 BESIDE: list[list[Any]] = [
-    [],
-    MANY,
-    [{"const": 3}],
-    [{"const": 3.0, "title": "three"}, {"const": 3}],
+    [], MANY, [{"const": 3}], [{"const": 3.0, "title": "three"}, {"const": 3}],
     [{"const": True}, {"const": 1}, {"const": None}, {"const": False}],
     [{"const": 1}, {"const": 1.0}],
     [{"type": "string", "const": "a"}, {"const": "b", "$comment": "said before"}],
-    [{"type": "string", "const": "a"}, {"const": "a"}],
-    [{"type": "string", "const": 73}],
-    [{"type": "integer", "const": 4.5}],
-    [{"type": "boolean", "const": True}],
-    [{"type": ["string", "null"], "const": "a"}],
-    [{"const": [3]}, {"const": {"a": 3}}],
-    [{"const": 73, "minimum": 74}, {"enum": ["a", None]}],
-    [True],
-    [False],
-    [{}],
-    [{"type": "string"}],
-    [{"$ref": "#/$defs/a"}],
-]
+    [{"type": "string", "const": "a"}, {"const": "a"}], [{"type": "string", "const": 73}],
+    [{"type": "integer", "const": 4.5}], [{"type": "boolean", "const": True}],
+    [{"type": ["string", "null"], "const": "a"}], [{"const": [3]}, {"const": {"a": 3}}],
+    [{"const": 73, "minimum": 74}, {"enum": ["a", None]}], [True], [False], [{}],
+    [{"type": "string"}], [{"$ref": "#/$defs/a"}],
+]  # fmt: skip
 AROUND: list[Any] = [
     lambda said: said,
     lambda said: {"not": said},

@@ -345,13 +345,10 @@ def test_every_letter_of_a_label_in_unicode_is_one_that_idna_knows():
 DATE = {"type": "string", "format": "date"}
 TEXTS = ("2024-02-29", "no date", "10h")
 SCHEMAS = [
-    DATE,
-    {"format": "date"},
-    {"items": DATE, "type": "array"},
+    DATE, {"format": "date"}, {"items": DATE, "type": "array"},
     {"properties": {"format": DATE, "a": DATE}, "type": "object"},
     {"$ref": "#/components/schemas/Day", "components": {"schemas": {"Day": DATE}}},
-    {"$ref": "#/components/const", "components": {"const": DATE}},
-    {"const": {"format": "date"}},
+    {"$ref": "#/components/const", "components": {"const": DATE}}, {"const": {"format": "date"}},
     {"enum": [{"format": "date"}, {"format": 3}]},
     {"type": "string", "format": "duration", "pattern": "^([0-9]+[smh])+$"},
     {"anyOf": [{"type": "integer"}, DATE]},
@@ -361,9 +358,8 @@ SCHEMAS = [
     {"$schema": "http://json-schema.org/draft-07/schema#", "type": "string", "format": "no-name"},
     {"$id": "http://a/b", "items": {"$ref": "http://a/b#/x"}, "x": DATE},
     {"$defs": {"a": {"$anchor": "here", **DATE}}, "$ref": "#here"},
-    {"patternProperties": {"^f": DATE}, "required": ["format"]},
-    {"unevaluatedProperties": DATE},
-]
+    {"patternProperties": {"^f": DATE}, "required": ["format"]}, {"unevaluatedProperties": DATE},
+]  # fmt: skip
 INSTANCES = [*TEXTS, 3, None]
 INSTANCES += [[text] for text in TEXTS]
 INSTANCES += [{"format": "date"}, {"format": 3}, {"format": "x"}, {"a": "x"}, {"a": "2024-02-29"}]

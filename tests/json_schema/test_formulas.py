@@ -10,39 +10,21 @@ from hypothesis import strategies as st
 
 from guideway.errors import LimitError
 from guideway.json_schema import cases as json_cases
+from guideway.json_schema import formulas
 from guideway.json_schema.cases import MOST, cases, first_case
 from guideway.json_schema.formula_derivative import Now, Progress, now
-from guideway.json_schema.formulas import (
-    FALSE,
-    TRUE,
-    Atom,
-    Beside,
-    Formula,
-    Holds,
-    Matching,
-    Named,
-    Required,
-    all_of,
-    any_of,
-    atoms,
-    holds,
-    leaf,
-    matching,
-    named,
-    opposite,
-    read_exact,
-)
+from guideway.json_schema.formulas import FALSE, Formula, Required, all_of, any_of, holds, leaf
 from guideway.language.fuel import metered
 from json_schemas import check_texts, check_values
 
 NAMES = ("a", "b", "c")
-A, B, C = (leaf(Holds(name)) for name in NAMES)
+A, B, C = (leaf(formulas.Holds(name)) for name in NAMES)
 
 
 def joined(leaves: Sequence[Formula], most: int) -> st.SearchStrategy[Formula]:
     """Formulas of some others, with opposites."""
     return st.recursive(
-        st.sampled_from([*leaves, TRUE, FALSE]),
+        st.sampled_from([*leaves, formulas.TRUE, FALSE]),
         lambda inner: st.lists(inner, min_size=1, max_size=5).flatmap(
             lambda parts: st.sampled_from([all_of(*parts), any_of(*parts)])
         ),
@@ -62,7 +44,7 @@ def table(formula: Formula) -> list[bool]:
     return [judged(world) for world in worlds]
 
 
-FORMULAS = joined([A, B, C, opposite(A), any_of(opposite(B), C)], 10)
+FORMULAS = joined([A, B, C, formulas.opposite(A), any_of(formulas.opposite(B), C)], 10)
 
 
 @given(FORMULAS, FORMULAS)
@@ -70,7 +52,7 @@ def test_joining_opposites_and_cases_mean_what_they_say(first, second):
     left, right = table(first), table(second)
     assert table(all_of(first, second)) == [a and b for a, b in zip(left, right, strict=True)]
     assert table(any_of(first, second)) == [a or b for a, b in zip(left, right, strict=True)]
-    assert table(opposite(first)) == [not a for a in left]
+    assert table(formulas.opposite(first)) == [not a for a in left]
     listed = cases(first)
     if listed is not None:
         assert len(listed) <= MOST
@@ -81,17 +63,21 @@ def test_equal_formulas_are_the_same_and_absorb_what_adds_nothing():
     assert all_of(A, all_of(B, A)) is all_of(A, B)
     assert any_of(A, all_of(A, B)) is A
     assert all_of(A, any_of(A, B)) is A
-    assert all_of(A, opposite(A)) is FALSE
-    assert any_of(A, opposite(A)) is TRUE
-    assert atoms(any_of(all_of(A, B), all_of(A, C))) == [Holds("a"), Holds("b"), Holds("c")]
+    assert all_of(A, formulas.opposite(A)) is FALSE
+    assert any_of(A, formulas.opposite(A)) is formulas.TRUE
+    assert formulas.atoms(any_of(all_of(A, B), all_of(A, C))) == [
+        formulas.Holds("a"),
+        formulas.Holds("b"),
+        formulas.Holds("c"),
+    ]
 
 
 @pytest.mark.untraced
 def test_a_formula_nested_deeply_is_read_without_recursion():
     formula = A
     for level in range(5_000):
-        formula = all_of(leaf(Holds(f"{level}")), any_of(B, formula))
-    assert opposite(opposite(formula)) is formula
+        formula = all_of(leaf(formulas.Holds(f"{level}")), any_of(B, formula))
+    assert formulas.opposite(formulas.opposite(formula)) is formula
 
 
 # Reading a part: the alternatives mean what the formula means when its atoms have been read.
@@ -104,7 +90,7 @@ READ: dict[str, Formula] = {
     "e": any_of(now(B), e),
     "f": any_of(now(C), all_of(f, g)),
     "g": g,
-    "h": any_of(all_of(now(A), g), all_of(now(opposite(A)), h)),
+    "h": any_of(all_of(now(A), g), all_of(now(formulas.opposite(A)), h)),
 }
 WORLDS = [
     {name for name, on in zip(NAMES + RESTS, ons, strict=True) if on}
@@ -113,10 +99,10 @@ WORLDS = [
 
 
 def true_in(world: set[str], formula: Formula) -> bool:
-    def judge(atom: Atom) -> bool:
+    def judge(atom: formulas.Atom) -> bool:
         if isinstance(atom, Now):
             return true_in(world, atom.value)
-        if isinstance(atom, Holds):
+        if isinstance(atom, formulas.Holds):
             return (atom.schema in world) == atom.sign
         return atom.name in world
 
@@ -143,7 +129,7 @@ class Never:
         return value is FALSE
 
     def simple(self, value: Formula) -> bool:
-        return value is TRUE
+        return value is formulas.TRUE
 
 
 MANY = all_of(any_of(d, e, f), any_of(e, all_of(f, g)), any_of(d, h), any_of(f, h, e))
@@ -166,18 +152,21 @@ def test_the_alternatives_are_what_becomes_of_the_formula(formula, judge):
 
 # A case of members is found exactly if trying all members finds one.
 
-YES, NO = leaf(Holds("is")), Holds("is").opposite()
+YES, NO = leaf(formulas.Holds("is")), formulas.Holds("is").opposite()
 PARTS = [
     *(leaf(Required(name)) for name in NAMES),
-    *(named(name, value) for name in NAMES for value in (FALSE, YES, NO, all_of(YES, B))),
-    *(matching(Beside(frozenset(names), ()), FALSE) for names in ("", "a", "ab", "bc")),
+    *(formulas.named(name, value) for name in NAMES for value in (FALSE, YES, NO, all_of(YES, B))),
+    *(
+        formulas.matching(formulas.Beside(frozenset(names), ()), FALSE)
+        for names in ("", "a", "ab", "bc")
+    ),
 ]
 CASES = [dict(zip(NAMES, values, strict=True)) for values in product("-yn", repeat=3)]
 
 
 def is_so(atom: Any, members: dict[str, str]) -> bool:
     """Whether an atom holds of members that are absent, or whose value is so or not."""
-    if isinstance(atom, Matching):
+    if isinstance(atom, formulas.Matching):
         return all(value == "-" or name in atom.keys.names for name, value in members.items())
     absent = members[atom.name] == "-"
     if isinstance(atom, Required):
@@ -197,7 +186,7 @@ def test_a_case_is_found_exactly_if_some_members_with_values_make_it_true(formul
 
 def test_too_many_choices_are_refused_while_compiling(monkeypatch):
     monkeypatch.setattr(json_cases, "MOST_TRIED", 2)
-    formula = all_of(*(any_of(leaf(Required(n)), named(n, FALSE)) for n in "abcde"))
+    formula = all_of(*(any_of(leaf(Required(n)), formulas.named(n, FALSE)) for n in "abcde"))
     with metered(lambda parts: None), pytest.raises(LimitError, match="more than 2 choices"):
         first_case(formula, lambda case: True, lambda case: False)
     assert first_case(formula, lambda case: True, lambda case: False) is False
@@ -206,11 +195,11 @@ def test_too_many_choices_are_refused_while_compiling(monkeypatch):
 def test_contradictions_are_seen_before_a_choice_is_made():
     """Eight values, each so and with one name or not so and with another, in 2^8 closed sets."""
     names = [f"k{n}" for n in range(8)]
-    so = {name: all_of(named(name, YES), leaf(Required(name))) for name in names}
+    so = {name: all_of(formulas.named(name, YES), leaf(Required(name))) for name in names}
     parts = [
         any_of(
             all_of(so[name], leaf(Required("a" + name))),
-            all_of(named(name, NO), leaf(Required("b" + name))),
+            all_of(formulas.named(name, NO), leaf(Required("b" + name))),
         )
         for name in names
     ]
@@ -218,15 +207,15 @@ def test_contradictions_are_seen_before_a_choice_is_made():
     for signs in product([True, False], repeat=8):
         held = [name for name, sign in zip(names, signs, strict=True) if sign]
         others = ("ab"[not sign] + name for name, sign in zip(names, signs, strict=True))
-        closed = matching(Beside(frozenset([*held, *others]), ()), FALSE)
+        closed = formulas.matching(formulas.Beside(frozenset([*held, *others]), ()), FALSE)
         sets.append(all_of(*(so[name] for name in held), closed))
     asked: list[int] = []
 
     def may_hold(case: tuple[object, ...]) -> bool:
         asked.append(len(case))
         needed = {atom.name for atom in case if isinstance(atom, Required)}
-        closed = [atom.keys.names for atom in case if isinstance(atom, Matching)]
-        values = {(atom.name, atom.value) for atom in case if isinstance(atom, Named)}
+        closed = [atom.keys.names for atom in case if isinstance(atom, formulas.Matching)]
+        values = {(atom.name, atom.value) for atom in case if isinstance(atom, formulas.Named)}
         torn = {name for name, value in values if value is YES and (name, NO) in values}
         return needed.isdisjoint(torn) and all(seen >= needed for seen in closed)
 
@@ -294,15 +283,11 @@ def test_ten_conditions_that_evaluate_members_are_read():
 
 PAIRS = [
     ('{"a":1,"b":[0,-0]}', '{"b": [0.0, 0e5], "a": 10e-1}', True),
-    ('{"a":100}', '{"a":1e2}', True),
-    ('{"a":-1.50}', '{"a":-15e-1}', True),
-    ('{"a":"1"}', '{"a":1}', False),
-    ('{"a":true}', '{"a":1}', False),
-    ('[null,"\\u0061"]', '[null,"a"]', True),
-    ("[1,2]", "[2,1]", False),
-    ("[[]]", "[{}]", False),
+    ('{"a":100}', '{"a":1e2}', True), ('{"a":-1.50}', '{"a":-15e-1}', True),
+    ('{"a":"1"}', '{"a":1}', False), ('{"a":true}', '{"a":1}', False),
+    ('[null,"\\u0061"]', '[null,"a"]', True), ("[1,2]", "[2,1]", False), ("[[]]", "[{}]", False),
     ("[[1]" + ",[1]" * 500 + "]", "[[1.0]" + ",[1.0]" * 500 + "]", True),
-]
+]  # fmt: skip
 
 
 @pytest.mark.untraced
@@ -310,7 +295,7 @@ PAIRS = [
 @pytest.mark.parametrize(("left", "right", "equal"), PAIRS)
 def test_equal_values_have_equal_forms_however_deep(left, right, equal, depth):
     first, second = (
-        read_exact(("[" * depth + text + "]" * depth).encode()) for text in (left, right)
+        formulas.read_exact(("[" * depth + text + "]" * depth).encode()) for text in (left, right)
     )
     assert (first == second) is equal
     assert not equal or hash(first) == hash(second)

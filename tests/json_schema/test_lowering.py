@@ -84,8 +84,7 @@ NODE = {
     "additionalProperties": WORDS,
 }
 SCHEMAS: list[Any] = [
-    NODE,
-    {**NODE, "type": ["object", "array", "string"], "items": TEXT, "maxLength": 1},
+    NODE, {**NODE, "type": ["object", "array", "string"], "items": TEXT, "maxLength": 1},
     {"properties": {"a": TEXT, "b": False}, "minItems": 1, "maxItems": 2},
     {"type": "array", "prefixItems": [TEXT, WORDS], "items": {"type": "array"}, "minItems": 1},
     {"type": "array", "items": False},
@@ -93,9 +92,7 @@ SCHEMAS: list[Any] = [
     {"anyOf": [AGAIN, AGAIN], "$defs": {"a": {"anyOf": [TEXT, WORDS]}}},
     {"oneOf": [TEXT, {"type": "object", "required": ["a"]}]},
     {"type": "object", "additionalProperties": {"items": {"type": "number", "maximum": 2}}},
-    {"enum": [[1], {"a": "b"}, "a"]},
-    {"type": "object"},
-    {"minLength": 1},
+    {"enum": [[1], {"a": "b"}, "a"]}, {"type": "object"}, {"minLength": 1},
     {"type": "object", "propertyNames": {"type": "string"}, "additionalProperties": TEXT},
     {"propertyNames": {}, "properties": {"a": TEXT}, "required": ["b"]},
     {"type": ["object", "array"], "propertyNames": {"type": "string"}, "minItems": 1},
@@ -160,7 +157,7 @@ MIXED: list[Any] = [
     {"patternProperties": {"^a": NOT_B}, "uniqueItems": True},
     {"uniqueItems": True, "items": NOT_B},
     {"allOf": [{"properties": {"a": {"not": {}}}}, {"items": TEXT}]},
-]
+]  # fmt: skip
 INSTANCES: list[Any] = [
     None, 1, 3, "", "a", "ab", [], ["a"], ["a", "b"], ["a", "c"], ["a", "b", []], ["a", "b", 1],
     [1], {}, {"a": "b"}, {"a": 1}, {"b": 1}, {"value": 3, "other": "a"}, {"value": 2, "other": "a"},
@@ -324,9 +321,8 @@ PAIRS: list[tuple[Any, Any]] = [
     ({"oneOf": [{"required": ["a"]}, {"required": ["b"]}]}, {"not": {"required": ["c"]}}),
     ({"enum": [1, "a", [1], {"a": 1}]}, {"const": {"a": 1}}),
     ({"patternProperties": {"-": {"type": "integer"}}}, {"propertyNames": {"minLength": 2}}),
-    (True, {"type": "object", "maxProperties": 1}),
-    ({"type": "object"}, False),
-]
+    (True, {"type": "object", "maxProperties": 1}), ({"type": "object"}, False),
+]  # fmt: skip
 
 
 def allows(schema: Any, value: Any) -> bool:

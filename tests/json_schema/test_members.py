@@ -65,8 +65,7 @@ def names(count: int) -> dict[str, object]:
 @pytest.mark.parametrize(
     ("extra", "expected"),
     [
-        ({"minProperties": 3}, True),
-        ({"minProperties": 4}, False),
+        ({"minProperties": 3}, True), ({"minProperties": 4}, False),
         ({"minProperties": 3, "required": ["b"]}, True),
         ({"minProperties": 3, "properties": {"b": False}}, False),
         ({"minProperties": 2, "properties": {"b": False}}, True),

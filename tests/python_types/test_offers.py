@@ -25,19 +25,7 @@ import pydantic
 import pytest
 import typing_extensions
 from jsonschema import Draft202012Validator
-from pydantic import (
-    AfterValidator,
-    AliasChoices,
-    AliasPath,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    TypeAdapter,
-    ValidationInfo,
-    WithJsonSchema,
-    create_model,
-)
+from pydantic import AliasChoices, AliasPath, BaseModel, ConfigDict, Field, WithJsonSchema
 from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import core_schema
 from typing_extensions import ReadOnly, TypeAliasType
@@ -65,7 +53,7 @@ def same(value: Any) -> Any:
 
 
 def model(config: ConfigDict | None = None, **fields: Any) -> Any:
-    return create_model("Model", __config__=config, **fields)
+    return pydantic.create_model("Model", __config__=config, **fields)
 
 
 def told(type_: Any, **limits: Any) -> Any:
@@ -185,7 +173,7 @@ class After(BaseModel):
 
     @pydantic.field_validator("second")
     @classmethod
-    def above(cls, value: int, info: ValidationInfo) -> int:
+    def above(cls, value: int, info: pydantic.ValidationInfo) -> int:
         assert value > info.data["first"]
         return value
 
@@ -228,7 +216,7 @@ OFFERS: list[tuple[Any, list[str], list[str]]] = [
     (Twice, ['{"other":null}'], ["{}"]),
     (Data, ['{"x":1}'], ["{}"]),
     (Typed, ['{"x":1}'], ["{}"]),
-    (model(x=(Annotated[int, BeforeValidator(same)], Field(BAD, validate_default=True))),
+    (model(x=(Annotated[int, pydantic.BeforeValidator(same)], Field(BAD, validate_default=True))),
      ['{"x":1}'], ["{}"]),
     (Row, ["[1,2,3]"], ["[1]", "[1,2]"]),  # it ends behind its last refused default
     (Slots, ['{"given":true}', '{"given":true,"inner":{"other":1}}'], []),
@@ -238,13 +226,13 @@ OFFERS: list[tuple[Any, list[str], list[str]]] = [
     (dict[told(A_OR_B, max_length=3), int], ['{"aaa":1}', '{"b":1}'],
      ['{"aaaa":1}', '{"bbbb":1}', '{"c":1}']),
     (dict[Path, int], ['{"a/b":1}'], []),
-    (dict[Annotated[bool, AfterValidator(same)], int], ['{"true":1}'], ['{"a":1}']),
+    (dict[Annotated[bool, pydantic.AfterValidator(same)], int], ['{"true":1}'], ['{"a":1}']),
     (model(marks=(dict[Short, int], ...), mark=(Short, "")), ['{"marks":{"k":1},"mark":"ab"}'],
      ['{"marks":{"abc":1},"mark":""}']),
     (model(marks=(EITHER, ...), mark=(Small, 0)), ['{"marks":{"4":1}}'],
      ['{"marks":{"-1.a":1}}', '{"marks":{"5":1}}']),
-    (Annotated[dict[Sure, int], BeforeValidator(same)], ['{"maybe":1}'], ['{"true":1}']),
-    (Annotated[dict[bool, int], BeforeValidator(same)], ['{"true":1}'], []),
+    (Annotated[dict[Sure, int], pydantic.BeforeValidator(same)], ['{"maybe":1}'], ['{"true":1}']),
+    (Annotated[dict[bool, int], pydantic.BeforeValidator(same)], ['{"true":1}'], []),
     (told(dict[Literal["a", "b"], int], min_length=2), ['{"a":1,"b":1}'], ['{"a":1}']),
     (dict[Any, int], ['{"a":1}'], []),
     (dict[pydantic.Secret[str], int], ['{"a":1}'], []),
@@ -263,7 +251,7 @@ def test_what_pydantic_reads_is_on_offer(type_: Any, offered: list[str], beyond:
     (bool, [True, False], ['"True"', '"0"']),
     (bool | int, [True, False, 5], []),
     (int | bool, [True, False, 0], []),
-    (Optional[Annotated[float, AfterValidator(same)] | bool], [True, False, 0.5], []),  # noqa: UP045  no class
+    (Optional[Annotated[float, pydantic.AfterValidator(same)] | bool], [True, False, 0.5], []),  # noqa: UP045  no class
     (int | Literal[True, "x"], [True, "x", 7], ['"False"']),
     (Literal[True, 1, "x"], [True, "x"], ['"False"', '"y"']),
     (Sure, [Sure.YES, Sure.MAYBE], ['"false"', '"2"']),
@@ -274,7 +262,7 @@ def test_keys_that_are_true_or_false_are_on_offer_as_they_are_written(
     key: Any, values: list[Any], beyond: list[str]
 ) -> None:
     made = dict[key, int]
-    constraint, adapter = gw.compile(made, BYTES), TypeAdapter(made)
+    constraint, adapter = gw.compile(made, BYTES), pydantic.TypeAdapter(made)
     for value in values:
         written = adapter.dump_json({value: 1}).decode()
         assert adapter.validate_json(written) == {value: 1}
@@ -317,7 +305,7 @@ OBJECTS = {
 @pytest.mark.parametrize("name", OBJECTS)
 def test_what_is_on_offer_is_read_and_what_is_written_and_read_is_on_offer(name: str) -> None:
     type_ = OBJECTS[name]
-    language, adapter = Derivatives(lower_source(PythonType(type_))), TypeAdapter(type_)
+    language, adapter = Derivatives(lower_source(PythonType(type_))), pydantic.TypeAdapter(type_)
     offered = 0
     for values in itertools.product((None, 1, "s", ["s"], [1]), repeat=3):
         members = zip("abc", values, strict=True)
@@ -454,7 +442,7 @@ def test_parameters_are_keys_and_bound_ones_are_defaults_or_gone() -> None:
 
 
 def test_an_adapter_is_used_as_it_is() -> None:
-    adapter = TypeAdapter(list[bool])
+    adapter = pydantic.TypeAdapter(list[bool])
     assert type_schema(adapter).adapter is adapter
 
 

@@ -100,7 +100,7 @@ def test_what_another_unicode_puts_elsewhere_is_not_on_offer(name: str, written:
         ("(?ms)^.$", r"(?<![^\n])[\s\S](?![^\n])"),
         ("\\d{1 ,\t2}", r"\p{Nd}{1,2}"),
     ],
-)
+)  # fmt: skip
 def test_what_rust_reads_is_printed_for_ecma(pattern: str, printed: str) -> None:
     assert translate(pattern, "rust", AT) == printed
 
@@ -117,19 +117,11 @@ def test_what_python_reads_gets_its_flags(pattern: str | re.Pattern[str], printe
 
 
 OF_PYTHON = [
-    r"^(?=.*\d)(?=.*[A-Z])[A-Za-z\d]{3,12}$",
-    r"^(['\"])\w*\1$",
-    r"(?i)^(yes|no)$",
-    r"(?i)[^k]$",
-    r"^\w+$",
-    r"(?<!a)b$",
-    r"\bé\b",
-    "a$b|c$",
-    re.compile("^a.$", re.MULTILINE | re.DOTALL),
+    r"^(?=.*\d)(?=.*[A-Z])[A-Za-z\d]{3,12}$", r"^(['\"])\w*\1$", r"(?i)^(yes|no)$", r"(?i)[^k]$",
+    r"^\w+$", r"(?<!a)b$", r"\bé\b", "a$b|c$", re.compile("^a.$", re.MULTILINE | re.DOTALL),
     re.compile("a b  # two", re.VERBOSE),
-    re.compile(r"^\w\s$", re.ASCII),
-    "(?x) a # (any",
-]
+    re.compile(r"^\w\s$", re.ASCII), "(?x) a # (any",
+]  # fmt: skip
 TEXTS = [
     *("", "a", "b", "ab", "Ab1", "ab1", "yes", "YeS", "yeſ", "K", "\u212a", "é", "aé", "é b",
       "a\n"),

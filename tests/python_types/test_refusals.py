@@ -17,18 +17,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import pydantic
 import pytest
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    Json,
-    Strict,
-    TypeAdapter,
-    WithJsonSchema,
-    create_model,
-)
+from pydantic import BaseModel, ConfigDict, Field, Json, Strict, TypeAdapter, create_model
 from pydantic.json_schema import SkipJsonSchema
 from pydantic.networks import UrlConstraints
 from pydantic_core import core_schema
@@ -67,7 +56,7 @@ def told(type_: Any, **limits: Any) -> Any:
 
 def after(type_: Any, validator: Any = same, **limits: Any) -> Any:
     """Limits that come after a validator."""
-    return Annotated[type_, AfterValidator(validator), Field(**limits)]
+    return Annotated[type_, pydantic.AfterValidator(validator), Field(**limits)]
 
 
 def counted(value: str) -> int:
@@ -187,7 +176,7 @@ def allowing(*schemes: str) -> Any:
 
 NUMBER, EXACT = int | float, int | Decimal
 OTHER_PATH = PosixPath if os.name == "nt" else WindowsPath
-SAID = Annotated[int, WithJsonSchema({"type": ["integer", "string"]})]
+SAID = Annotated[int, pydantic.WithJsonSchema({"type": ["integer", "string"]})]
 DEFAULTS = defaultdict[str, list[Json[int]]]
 STRICT_DEFAULTS = create_model("M", __config__=ConfigDict(strict=True), x=(DEFAULTS, ...))
 
@@ -235,7 +224,7 @@ UNSUPPORTED: list[Row] = [
     (dict[told(float, ge=0), int], "float as the key of a dict", None),
     (dict[Numbered, int], "a choice without strings has no JSON keys", None),
     (dict[Literal[1], int], "a choice without strings has no JSON keys", None),
-    (Annotated[dict[Literal[True], int], BeforeValidator(same)],
+    (Annotated[dict[Literal[True], int], pydantic.BeforeValidator(same)],
      "a choice without strings has no JSON keys", None),
     *((told(dict[key, int], min_length=2), "min_length is not supported for dicts", None)
       for key in (float, Literal[True, "yes"], Sure)),
@@ -317,7 +306,8 @@ CIRCLE["items"] = CIRCLE
     (told(Itself, max_length=2), "Itself refers to itself without going into"),
     (dict[told(Itself, max_length=2), int], "Itself refers to itself without going into"),
     (Short, "Short refers to itself without going into"),
-    (Annotated[list[int], WithJsonSchema(CIRCLE)], "the value is not JSON: it contains itself"),
+    (Annotated[list[int], pydantic.WithJsonSchema(CIRCLE)],
+     "the value is not JSON: it contains itself"),
 ])  # fmt: skip
 def test_what_is_no_type_is_a_wrong_source(type_: Any, message: str) -> None:
     refuses(SourceError, type_, message)
