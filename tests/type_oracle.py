@@ -1,7 +1,7 @@
 """What a type has on offer, beside what pydantic reads."""
 
 import random
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -32,6 +32,21 @@ def check_offers(type_: Any, offered: list[str], beyond: list[str]) -> None:
     for text in beyond:
         assert not is_read(type_, text), text
         assert not constraint.matches(text), text
+
+
+def check_sound(
+    type_: Any, texts: Iterable[str], exact: Callable[[str], bool] = lambda text: True
+) -> None:
+    """Of `texts` only those are on offer that pydantic reads; of those that are exact, all."""
+    try:
+        offered = gw.compile(type_, BYTES).matches
+    except gw.UnsatisfiableError:
+        assert not any(is_valid(type_, text) for text in texts if exact(text))
+        return
+    for text in texts:
+        read = is_valid(type_, text)
+        assert read or not offered(text), text
+        assert offered(text) or not read or not exact(text), text
 
 
 def check_alike(type_: Any, texts: Iterable[str], walks: int = 0) -> None:

@@ -17,7 +17,7 @@ from guideway.json_schema.objects import endless_options
 from guideway.json_schema.source import JsonSchema
 from guideway.language.derivative import Derivatives
 from guideway.language.nodes import Expr
-from json_schemas import machine
+from json_schemas import check_texts, machine
 from plain_texts import behind, matches
 
 VALUES = ("a", "b", "c", None)
@@ -127,14 +127,11 @@ def drawn(chance: random.Random) -> dict[str, Any]:
     return schema | (unique if chance.random() < 0.6 else chance.choice(forms))
 
 
-def test_what_is_drawn_agrees_with_all_arrays_one_by_one():
-    for seed in range(60):
-        check(drawn(random.Random(seed)))
-
-
-@pytest.mark.slow
-def test_what_is_drawn_agrees_with_all_arrays_one_by_one_a_thousand_times():
-    for seed in range(60, 1060):
+@pytest.mark.parametrize(
+    "seeds", [range(60), pytest.param(range(60, 1060), marks=pytest.mark.slow)], ids=len
+)
+def test_what_is_drawn_agrees_with_all_arrays_one_by_one(seeds):
+    for seed in seeds:
         check(drawn(random.Random(seed)))
 
 
@@ -181,13 +178,10 @@ def test_of_endless_values_many_that_differ_take_no_search(value: Any) -> None:
 
 
 def test_endless_values_leave_others_what_they_need() -> None:
-    engine = machine(
-        {"prefixItems": [{"type": "integer"}, {"enum": [1, 2]}, {"const": 1}], "minItems": 4,
-         "maxItems": 4, "uniqueItems": True}
-    )  # fmt: skip
-    for text, right in (("[3,2,1,0]", True), ("[2,2,1,0]", False), ("[3,1,1,0]", False),
-                        ("[1,2,1,0]", False), ("[3,2,1,2]", False)):  # fmt: skip
-        assert matches(engine, text) == right
+    parts = [{"type": "integer"}, {"enum": [1, 2]}, {"const": 1}]
+    schema = {"prefixItems": parts, "minItems": 4, "maxItems": 4, "uniqueItems": True}
+    wrong = ["[2,2,1,0]", "[3,1,1,0]", "[1,2,1,0]", "[3,2,1,2]"]
+    check_texts({"type": "array", **schema}, ["[3,2,1,0]"], wrong)
 
 
 def test_where_ones_cannot_be_spelled_endless_values_are_searched() -> None:

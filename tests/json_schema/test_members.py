@@ -28,6 +28,7 @@ from guideway.language.shortest_string import Least
 from json_mixtures import Mixture
 from json_schemas import machine, verdict, write
 from plain_texts import behind
+from random_walks import BYTES
 
 
 def least(expr) -> Least:
@@ -171,7 +172,20 @@ def test_with_what_was_found_before_the_answers_are_those_of_a_search(monkeypatc
     assert seen == {True, False}
 
 
-ONE = {f"p{n}": {"type": "string"} for n in range(60)}
+def counted(monkeypatch: pytest.MonkeyPatch, name: str) -> list[object]:
+    """A list that grows with each call of a function of `members`."""
+    calls: list[object] = []
+    original = getattr(json_members, name)
+
+    def calling(*asked: object) -> object:
+        calls.append(asked)
+        return original(*asked)
+
+    monkeypatch.setattr(json_members, name, calling)
+    return calls
+
+
+NAMED = {f"p{n}": {"type": "string"} for n in range(60)}
 IFS = [
     {"if": {"properties": {f"p{n}": {"const": "x"}}, "required": [f"p{n}"]},
      "then": {"required": [f"p{(n + 1) % 60}"]}}
@@ -179,30 +193,33 @@ IFS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("said", "most"),
-    [({"allOf": IFS}, 12), ({"oneOf": [{"required": [name]} for name in ONE]}, 70)],
-    ids=["if", "one"],
-)
-def test_most_names_need_no_search(said, most, monkeypatch):
-    # Each of the 60 took one of 3 to 9 ms in each state: a mask .3 and .5 s. Behind one of those
-    # that exclude each other, none is told to be possible without a search.
-    searched: list[Formula] = []
-    can_end = json_members.can_end
-
-    def counted(ways, formula, extras, members):
-        searched.append(formula)
-        return can_end(ways, formula, extras, members)
-
-    monkeypatch.setattr(json_members, "can_end", counted)
-    vocabulary = gw.Vocabulary([bytes([byte]) for byte in range(256)])
-    constraint = gw.compile(gw.JsonSchema({"type": "object", "properties": ONE} | said), vocabulary)
+@pytest.mark.parametrize(("rules", "most"), [
+    ({"allOf": IFS}, 12), ({"oneOf": [{"required": [name]} for name in NAMED]}, 70),
+])  # fmt: skip
+def test_most_names_need_no_search(rules, most, monkeypatch):
+    """A search for each of the 60 made a mask take .3 and .5 s."""
+    searched = counted(monkeypatch, "can_end")
+    constraint = gw.compile(gw.JsonSchema({"type": "object", "properties": NAMED} | rules), BYTES)
     state = constraint.start()
     for byte in b'{"p1":"':
         constraint.mask(state)
         state = constraint.advance(state, byte)
     constraint.mask(state)
     assert len(searched) < most
+
+
+def with_all_it_needs(names: set[str], needs: dict[str, list[str]]) -> set[str]:
+    more = {other for name in names for other in needs[name]} - names
+    return with_all_it_needs(names | more, needs) if more else names
+
+
+def goes_on(constraint: CompiledConstraint, text: str) -> bool:
+    state = constraint.start()
+    for byte in text.encode():
+        if not int(constraint.mask(state)[byte // 32]) >> byte % 32 & 1:
+            return False
+        state = constraint.advance(state, byte)
+    return True
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -212,20 +229,15 @@ def test_each_of_many_names_that_need_others_comes_where_all_that_it_needs_may(s
     needs = {name: dice.sample(names, dice.choice([0, 1, 1, 2])) for name in names}
     never = {*dice.sample(names, dice.choice([0, 0, 1, 3]))}
     most = dice.choice([3, 6, 36])
-    schema = {
-        "type": "object",
-        "dependentRequired": needs,
-        "properties": dict.fromkeys(never, False),
-        "maxProperties": most,
-    }
-    tokens = [bytes([byte]) for byte in range(256)]
-    constraint = gw.compile(gw.JsonSchema(schema), gw.Vocabulary([*tokens, b"<end>"], {256}))
+    schema = {"type": "object", "dependentRequired": needs, "maxProperties": most}
+    schema["properties"] = dict.fromkeys(never, False)
+    constraint = gw.compile(gw.JsonSchema(schema), BYTES)
     came: list[str] = []
     while True:
-        begun = "{" + "".join(f'"{name}":0,' for name in came) + '"'
+        begun = "{" + "".join(f'"{name}":0,' for name in came)
         left = [name for name in names if name not in came]
-        may = {name for name in left if _goes_on(constraint, begun + name + '"')}
-        closed = {name: _closure({*came, name}, needs) for name in left}
+        may = {name for name in left if goes_on(constraint, f'{begun}"{name}"')}
+        closed = {name: with_all_it_needs({*came, name}, needs) for name in left}
         fits = {name for name, all_ in closed.items() if not all_ & never and len(all_) <= most}
         assert may == fits
         if not may:
@@ -233,28 +245,7 @@ def test_each_of_many_names_that_need_others_comes_where_all_that_it_needs_may(s
         came.append(dice.choice(sorted(may)))
 
 
-def _closure(names: set[str], needs: dict[str, list[str]]) -> set[str]:
-    found, todo = set[str](), [*names]
-    while todo:
-        name = todo.pop()
-        if name not in found:
-            found.add(name)
-            todo += needs[name]
-    return found
-
-
-def _goes_on(constraint: CompiledConstraint, text: str) -> bool:
-    state = constraint.start()
-    for byte in text.encode():
-        if not int(constraint.mask(state)[byte // 32]) >> byte % 32 & 1:
-            return False
-        state = constraint.advance(state, byte)
-    return True
-
-
 # What is remembered of the rest of an object is what would be found again.
-
-# The same of real objects
 
 ENTANGLED = (
     {"type": "object", "not": {"patternProperties": {"^q": {"type": "string"}}}},
@@ -305,14 +296,7 @@ def length_behind(machine: Derivatives, text: str) -> int | None:
 def test_near_the_end_of_a_budget_a_rest_is_searched_for_a_few_times(
     schema, begun, most, monkeypatch
 ):
-    searches: list[object] = []
-
-    def counted(*asked: object) -> object:
-        searches.append(asked)
-        return least_members(*asked)
-
-    least_members = json_members.least_members
-    monkeypatch.setattr(json_members, "least_members", counted)
+    searches = counted(monkeypatch, "least_members")
     letters = [f"{one}{two}".encode() for one in "abcdefghij" for two in "abcdefghij"]
     tokens = [bytes([byte]) for byte in range(256)] + letters
     vocabulary = gw.Vocabulary([*tokens, b"<end>"], {len(tokens)})

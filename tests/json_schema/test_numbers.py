@@ -229,27 +229,9 @@ def test_a_multiple_has_no_exponent_unless_all_integers_are_multiples():
         assert not reads(multiples(Decimal(factor), denied=True), text)
 
 
-@pytest.mark.parametrize("factor", ["1e6", "8000", "1e-7", "12", "1e-12", "2e20"])
-@given(st.integers(-(10**4), 10**4), st.integers(-3, 3))
-def test_multiples_beside_powers_of_ten_are_those_without_rest(factor, count, shift):
-    value = Decimal(factor) * count + Decimal(factor).scaleb(shift)
-    for text in (f"{value:f}", f"{value + 1:f}"):
-        divided = divides(Decimal(factor), Decimal(text))
-        assert reads(multiples(Decimal(factor)), text) == divided
-        assert reads(multiples(Decimal(factor), denied=True), text) != divided
-
-
 def test_a_multiple_with_too_many_rests_is_refused_by_name():
-    for factor in (
-        "998244353",
-        "1025",
-        "1e-1025",
-        "1e30",
-        "1.0000001",
-        "1.0000000000000000000000001",
-        "13e-200",
-        "13e200",
-    ):
+    rests = ("998244353", "1025", "1e-1025", "1e30", "13e-200", "13e200")
+    for factor in (*rests, "1.0000001", "1.0000000000000000000000001"):
         with pytest.raises(UnsupportedError) as caught:
             multiples(Decimal(factor))
         assert caught.value.feature == "multipleOf"
@@ -450,12 +432,6 @@ def test_long_numbers_are_written_in_two_forms():
     for told in (f"0.{digits}", f"0.{digits}00", f"{digits[:1]}.{digits[1:]}e-1"):
         assert matches(engine, told)
     assert not matches(engine, f"0.{digits}1")
-
-
-@pytest.mark.parametrize("text", ["1e9999999999999999999", "-1e-9999999999999999999", "1e4001"])
-def test_schemas_have_no_number_that_is_far_away(text):
-    with pytest.raises(LimitError, match="digits is too long: at most 4000"):
-        read_json(f'{{"minimum":{text}}}')
 
 
 def test_nothing_is_nothing_whatever_its_exponent():

@@ -194,8 +194,8 @@ def test_a_default_that_is_taken_or_made_may_be_left_out() -> None:
 # Keys of dicts, and types that hold themselves.
 
 A_OR_B = told(str, pattern="^a") | told(str, pattern="^b")
-Short = TypeAliasType("Short", told(str, max_length=2))
-Small = TypeAliasType("Small", told(int, ge=0))
+Short = TypeAliasType("Short", Annotated[str, Field(max_length=2)])
+Small = TypeAliasType("Small", Annotated[int, Field(ge=0)])
 Nested = TypeAliasType("Nested", "Annotated[list[Nested], Field(max_length=1)] | str")
 EITHER = dict[Annotated[Small | Decimal, Field(lt=5)], int]
 
