@@ -75,28 +75,25 @@ def test_what_has_no_instance_is_found_so(schema: Any):
     assert not engine.alive(engine.start())
 
 
-def test_too_many_branches_in_place_are_refused_by_name():
-    branches = [{"properties": {f"p{n}": True}, "required": [f"p{n}"]} for n in range(12)]
-    with pytest.raises(UnsupportedError, match="unevaluatedProperties") as caught:
-        machine({"anyOf": branches, "unevaluatedProperties": False})
-    assert caught.value.place == "/unevaluatedProperties"
+BRANCHES = [{"properties": {f"p{n}": True}, "required": [f"p{n}"]} for n in range(12)]
+LEVELS = {f"n{n}": {"$ref": f"#/$defs/n{n + 1}"} for n in range(300)}
+DIFFERENT = [
+    {"anyOf": [{"properties": {"a": {"minimum": n}}, "required": [f"x{n}"]},
+               {"properties": {"a": {"maximum": n}}, "required": [f"y{n}"]}]} for n in range(12)
+]  # fmt: skip
 
 
-def test_schemas_too_deep_in_place_are_refused_by_name():
-    levels = {f"n{n}": {"$ref": f"#/$defs/n{n + 1}"} for n in range(300)}
-    schema = {"$ref": "#/$defs/n0", "$defs": {**levels, "n300": True}, "unevaluatedItems": False}
-    with pytest.raises(UnsupportedError, match="unevaluatedItems"):
-        machine(schema)
-
-
-def test_alternatives_about_one_member_that_are_all_different_are_refused():
-    parts = [
-        {"anyOf": [{"properties": {"a": {"minimum": n}}, "required": [f"x{n}"]},
-                   {"properties": {"a": {"maximum": n}}, "required": [f"y{n}"]}]}
-        for n in range(12)
-    ]  # fmt: skip
-    with pytest.raises(GuidewayError, match="alternatives"), metered(lambda parts: None):
-        matches(machine({"allOf": parts, "type": "object"}), '{"a":1}')
+@pytest.mark.parametrize(("schema", "error", "message", "place"), [
+    ({"anyOf": BRANCHES, "unevaluatedProperties": False}, UnsupportedError, "unevaluatedProperties",
+     "/unevaluatedProperties"),
+    ({"$ref": "#/$defs/n0", "$defs": {**LEVELS, "n300": True}, "unevaluatedItems": False},
+     UnsupportedError, "unevaluatedItems", "/unevaluatedItems"),
+    ({"allOf": DIFFERENT, "type": "object"}, GuidewayError, "alternatives", None),
+])  # fmt: skip
+def test_too_many_branches_or_levels_are_refused_by_name(schema, error, message, place):
+    with pytest.raises(error, match=message) as caught, metered(lambda parts: None):
+        matches(machine(schema), '{"a":1}')
+    assert place is None or caught.value.place == place
 
 
 # All keywords beside each other: two validators judge what a schema allows, and what is written.

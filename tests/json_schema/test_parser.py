@@ -221,50 +221,31 @@ def allowed(whole: dict[str, Any], address: str, **options: Any) -> list[str]:
     return [text for text in texts if constraint.matches(text)]
 
 
-@pytest.mark.parametrize(
-    ("whole", "allows"),
-    [
-        ({"properties": {"a": NUMBER}}, ["1"]),
-        ({"properties": {"a": {"$ref": "#/$defs/n"}}, "$defs": {"n": NUMBER}}, ["1"]),
-        ({"properties": {"a": {"$ref": "#/properties/b"}, "b": NUMBER}}, ["1"]),
-        ({"properties": {"a": {"$ref": "#/allOf/1"}}, "allOf": [True, NUMBER]}, ["1"]),
-        (
-            {"type": "object", "properties": {"a": {"anyOf": [{"$ref": "#"}, NUMBER]}}},
-            ["1", '{"a": 1}', '{"a": {"a": 1}}'],
-        ),
-        ({"$id": "http://x/y", "properties": {"a": {"$ref": "y#/$defs/n"}}, "$defs": {"n": NUMBER}},
-         ["1"]),
-        (
-            {
-                "$schema": "http://json-schema.org/draft-07/schema#",
-                "properties": {"a": {"$ref": "#n"}},
-                "definitions": {"n": {"$id": "#n", "items": [NUMBER], "type": "array"}},
-            },
-            ["[1]", "[]"],
-        ),
-        (
-            {"$id": "whole:schema", "properties": {"a": {"$ref": "whole:schema#/$defs/n"}},
-             "$defs": {"n": NUMBER}},
-            ["1"],
-        ),
-        (
-            {
-                "$schema": "https://json-schema.org/draft/2019-09/schema",
-                "$recursiveAnchor": True,
-                "type": "object",
-                "properties": {"a": {"anyOf": [{"$recursiveRef": "#"}, NUMBER]}},
-            },
-            ["1", '{"a": 1}', '{"a": {"a": 1}}'],
-        ),
-    ],
-)  # fmt: skip
+A_NUMBER = {"properties": {"a": {"$ref": "#/$defs/n"}}, "$defs": {"n": NUMBER}}
+AGAIN = ["1", '{"a": 1}', '{"a": {"a": 1}}']
+
+
+@pytest.mark.parametrize(("whole", "allows"), [
+    ({"properties": {"a": NUMBER}}, ["1"]),
+    (A_NUMBER, ["1"]),
+    ({"properties": {"a": {"$ref": "#/properties/b"}, "b": NUMBER}}, ["1"]),
+    ({"properties": {"a": {"$ref": "#/allOf/1"}}, "allOf": [True, NUMBER]}, ["1"]),
+    ({"type": "object", "properties": {"a": {"anyOf": [{"$ref": "#"}, NUMBER]}}}, AGAIN),
+    ({**A_NUMBER, "$id": "http://x/y", "properties": {"a": {"$ref": "y#/$defs/n"}}}, ["1"]),
+    ({"$schema": DRAFT_7, "properties": {"a": {"$ref": "#n"}},
+      "definitions": {"n": {"$id": "#n", "items": [NUMBER], "type": "array"}}}, ["[1]", "[]"]),
+    ({**A_NUMBER, "$id": "whole:schema",
+      "properties": {"a": {"$ref": "whole:schema#/$defs/n"}}}, ["1"]),
+    ({"$schema": "https://json-schema.org/draft/2019-09/schema", "$recursiveAnchor": True,
+      "type": "object", "properties": {"a": {"anyOf": [{"$recursiveRef": "#"}, NUMBER]}}}, AGAIN),
+])  # fmt: skip
 def test_a_part_allows_what_it_allows_in_the_whole(whole: dict[str, Any], allows: list[str]):
     assert allowed(whole, "#/properties/a") == allows
 
 
 def test_a_part_may_stand_in_a_list_or_a_resource():
     assert allowed({"allOf": [True, NUMBER]}, "#/allOf/1") == ["1"]
-    other = {"properties": {"a b": {"$ref": "#/$defs/n"}}, "$defs": {"n": NUMBER}}
+    other = {**A_NUMBER, "properties": {"a b": {"$ref": "#/$defs/n"}}}
     for uri in ("http://x/y", "http://x/y#"):
         resources = {uri: other, "http://x/y/z": {}}
         address = f"{uri}#/properties/a b"
