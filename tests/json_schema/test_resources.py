@@ -65,36 +65,58 @@ def test_references_lead_to_identifiers_and_anchors(schema):
     assert reaches_number(schema)
 
 
-def test_an_identifier_counts_only_where_a_schema_stands():
-    inside = {"$id": "http://x/n", **STRING}
-    with pytest.raises(UnsupportedError, match="names another schema"):
-        parse_json_schema(JsonSchema({"$ref": "http://x/n", "x-own": inside}))
+OLD = "http://json-schema.org/draft-03/schema#"
+META = "http://x/meta"
 
 
-@pytest.mark.parametrize("schema", [
-    {"$ref": "#n"},
-    {"$ref": "#m", "$defs": {"a": {"$anchor": "n"}}},
-    {"$schema": DRAFT_2019, "$ref": "#n", "$defs": {"a": {"$dynamicAnchor": "n"}}},
-    {"$ref": "#n", "$defs": {"a": {"$anchor": 3}}},
-    {"$schema": DRAFT_7, "allOf": [{"$ref": "#n"}],
-     "definitions": {"a": {"$ref": "#", "$id": "#n"}}},
+@pytest.mark.parametrize(("schema", "resources", "error", "message", "place"), [
+    *((schema, None, SourceError, "no such anchor", place) for schema, place in (
+        ({"$ref": "#n"}, "/$ref"),
+        ({"$ref": "#m", "$defs": {"a": {"$anchor": "n"}}}, "/$ref"),
+        ({"$schema": DRAFT_2019, "$ref": "#n", "$defs": {"a": {"$dynamicAnchor": "n"}}}, "/$ref"),
+        ({"$ref": "#n", "$defs": {"a": {"$anchor": 3}}}, "/$ref"),
+        ({"$schema": DRAFT_7, "allOf": [{"$ref": "#n"}],
+          "definitions": {"a": {"$ref": "#", "$id": "#n"}}}, "/allOf/0/$ref"),
+    )),
+    *((schema, None, SourceError, "is not a URI", place) for schema, place in (
+        ({"$id": "http://[", "$ref": "y"}, "/$ref"),
+        ({"$id": "http://x/", "$ref": "http://["}, "/$ref"),
+        ({"$id": "http://x/", "$ref": "//[::zz]/"}, "/$ref"),
+        ({"$id": "http://x/", "$defs": {"a": {"$id": "http://["}}}, "/$defs/a/$id"),
+        ({"$id": "http://x/", "items": {"$ref": "http://ℂ℀/"}}, "/items/$ref"),
+        ({"$schema": DRAFT_4, "id": "http://x/", "items": {"id": "http://["}}, "/items/id"),
+        ({"$schema": DRAFT_2019, "$id": "http://[", "$recursiveRef": "y"}, "/$recursiveRef"),
+        ({"$id": "http://[", "$dynamicRef": "y#a"}, "/$dynamicRef"),
+    )),
+    (True, {"http://x/": {"$id": "http://["}}, SourceError, "is not a URI", "http://x/#/$id"),
+    (True, {"http://x/": {"items": {"$id": "http://["}}}, SourceError, "is not a URI",
+     "http://x/#/items/$id"),
+    ({"$ref": "#/allOf/" + "9" * 5000, "allOf": [True]}, None, SourceError,
+     "is wrong: there is no", "/$ref"),
+    ({"$ref": "http://x/n", "x-own": {"$id": "http://x/n", **STRING}}, None, UnsupportedError,
+     "names another schema", "/$ref"),
+    ({"$ref": "http://x/old"}, {"http://x/old": {"$schema": OLD}}, UnsupportedError, "draft-03",
+     None),
+    ({"$ref": OLD}, None, UnsupportedError, "draft-03", None),
+    ({"$schema": META}, {META: {"$schema": META}}, UnsupportedError, "supported are drafts", None),
 ])  # fmt: skip
-def test_an_anchor_that_is_not_there_leads_nowhere(schema):
-    with pytest.raises(SourceError, match="no such anchor"):
-        parse_json_schema(JsonSchema(schema))
+def test_references_that_lead_nowhere_are_refused_with_their_place(
+    schema, resources, error, message, place
+):
+    with pytest.raises(error, match=message) as raised:
+        parse_json_schema(JsonSchema(schema, resources=resources))
+    assert place is None or raised.value.place == place
+    assert len(str(raised.value)) <= 500
 
 
-def test_a_resource_of_an_unknown_draft_is_refused_when_it_is_used():
-    resources = {"http://x/old": {"$schema": "http://json-schema.org/draft-03/schema#"}}
-    assert reaches_number(NUMBER, resources=resources)
-    with pytest.raises(UnsupportedError, match="draft-03"):
-        parse_json_schema(JsonSchema({"$ref": "http://x/old"}, resources=resources))
+def test_a_resource_of_an_unknown_draft_may_be_there_if_it_is_not_used():
+    assert reaches_number(NUMBER, resources={"http://x/old": {"$schema": OLD}})
 
 
 def metaschema(**vocabularies):
     uris = {f"https://json-schema.org/draft/2020-12/vocab/{n}": r for n, r in vocabularies.items()}
     own = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$vocabulary": uris}
-    return {"http://x/meta": own}
+    return {META: own}
 
 
 def test_keywords_without_a_vocabulary_in_the_metaschema_are_annotations():
@@ -111,46 +133,14 @@ def test_keywords_without_a_vocabulary_in_the_metaschema_are_annotations():
 
 
 def test_a_metaschema_of_ones_own_tells_the_draft():
-    own = {"http://x/meta": {"$schema": DRAFT_4}}
-    schema = {"$schema": "http://x/meta", "minimum": 3, "exclusiveMinimum": True}
-    assert not matches(machine(schema, resources=own), "3")
-    assert matches(machine(schema, resources=own), "4")
-    twice = {"http://x/meta": {"$schema": "http://x/meta"}}
-    with pytest.raises(UnsupportedError, match="supported are drafts"):
-        parse_json_schema(JsonSchema(schema, resources=twice))
-
-
-def test_the_applicators_of_2019_have_the_unevaluated_ones():
+    schema = {"$schema": META, "minimum": 3, "exclusiveMinimum": True}
+    engine = machine(schema, resources={META: {"$schema": DRAFT_4}})
+    assert [text for text in ("3", "4") if matches(engine, text)] == ["4"]
+    # The applicators of 2019 have the unevaluated ones.
     vocabulary = {"https://json-schema.org/draft/2019-09/vocab/applicator": True}
-    own = {"http://x/meta": {"$schema": DRAFT_2019, "$vocabulary": vocabulary}}
-    schema = {"$schema": "http://x/meta", "unevaluatedProperties": False}
-    assert not matches(machine(schema, resources=own), '{"a":1}')
-
-
-@pytest.mark.parametrize(("schema", "place"), [
-    ({"$id": "http://[", "$ref": "y"}, "/$ref"),
-    ({"$id": "http://x/", "$ref": "http://["}, "/$ref"),
-    ({"$id": "http://x/", "$ref": "//[::zz]/"}, "/$ref"),
-    ({"$id": "http://x/", "$defs": {"a": {"$id": "http://["}}}, "/$defs/a/$id"),
-    ({"$id": "http://x/", "items": {"$ref": "http://ℂ℀/"}}, "/items/$ref"),
-    ({"$schema": DRAFT_4, "id": "http://x/", "items": {"id": "http://["}}, "/items/id"),
-    ({"$schema": DRAFT_2019, "$id": "http://[", "$recursiveRef": "y"}, "/$recursiveRef"),
-    ({"$id": "http://[", "$dynamicRef": "y#a"}, "/$dynamicRef"),
-    (("http://x/", {"$id": "http://["}), "http://x/#/$id"),
-    (("http://x/", {"items": {"$id": "http://["}}), "http://x/#/items/$id"),
-])  # fmt: skip
-def test_what_comes_to_no_uri_is_refused_with_its_place(schema, place):
-    parts, resources = (schema, None) if isinstance(schema, dict) else (True, dict([schema]))
-    with pytest.raises(SourceError, match="is not a URI") as raised:
-        parse_json_schema(JsonSchema(parts, resources=resources))
-    assert raised.value.place == place
-
-
-def test_a_step_of_very_many_digits_leads_nowhere():
-    schema = {"$ref": "#/allOf/" + "9" * 5000, "allOf": [True]}
-    with pytest.raises(SourceError, match="is wrong: there is no") as raised:
-        parse_json_schema(JsonSchema(schema))
-    assert len(str(raised.value)) <= 500
+    own = {META: {"$schema": DRAFT_2019, "$vocabulary": vocabulary}}
+    engine = machine({"$schema": META, "unevaluatedProperties": False}, resources=own)
+    assert not matches(engine, '{"a":1}')
 
 
 # The meta-schemas of the drafts: as the specification has them, and known without resources.
@@ -215,15 +205,6 @@ def test_a_resource_refers_to_a_meta_schema_and_comes_before_it():
         assert [matches(engine, text) for text in ("null", "{}")] == [True, False]
 
 
-def test_a_schema_that_only_says_its_draft_has_no_resources():
-    assert JsonSchema({"$schema": "http://json-schema.org/draft-07/schema#"}).resource_texts == ()
-
-
-def test_a_draft_that_is_not_read_is_refused_by_name():
-    with pytest.raises(UnsupportedError, match="draft-03"):
-        machine({"$ref": "http://json-schema.org/draft-03/schema#"})
-
-
 # Files of a folder that a schema refers to; `referencing` with the same files is the oracle.
 
 FILES = {
@@ -270,13 +251,11 @@ def test_files_are_found_where_the_validator_finds_them(folder, reference, base)
 
 def test_only_files_that_are_needed_are_resources(folder):
     source = JsonSchema({"items": {"$ref": "deep/one.json"}}, resources=folder)
-    assert [uri for uri, _ in source.resource_texts] == [
-        "deep/one.json",
-        "deep/two.json",
-        "part.json",
-    ]
-    assert JsonSchema({"$schema": "https://json-schema.org/draft/2020-12/schema"},
-                      resources=folder).resource_texts == ()  # fmt: skip
+    needed = ["deep/one.json", "deep/two.json", "part.json"]
+    assert [uri for uri, _ in source.resource_texts] == needed
+    draft = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+    for resources in (folder, None):
+        assert JsonSchema(draft, resources=resources).resource_texts == ()
 
 
 @pytest.mark.parametrize(
