@@ -54,14 +54,9 @@ def test_each_item_gets_a_line_even_where_its_process_ends(tmp_path):
     assert run["note"] == "n"
     states = {line["name"]: line["states"] for line in lines.values()}
     assert states == {
-        "right": ".....",
-        "wrong": "...U.",
-        "refused": "x",
-        "foreign": "!",
-        "endless": "?",
-        "crash": "?",
-        "last": ".",
-    }
+        "right": ".....", "wrong": "...U.", "refused": "x", "foreign": "!", "endless": "?",
+        "crash": "?", "last": ".",
+    }  # fmt: skip
     assert "used up its time" in lines["k endless"]["error"]
     assert len(lines["k right"]["masks"]) == 2 * 8  # before and after one token
     assert len(lines["k right"]["steps"]) == 4  # each text is one token

@@ -31,8 +31,8 @@ import guideway as gw
 from benchmarks.grammars_written import lark_reads
 from guideway.constraint.compiled import CompiledConstraint
 from guideway.context_free.shipped import importable, paths, shipped
+from random_walks import BYTES
 
-BYTES = gw.Vocabulary([bytes([byte]) for byte in range(256)] + [b"<end>"], eos_ids={256})
 NAMES = list(paths())
 WALKS = 12
 LARGE = {"python", "sql"}  # seconds to compile
@@ -54,14 +54,11 @@ def test_its_examples_are_judged_as_it_says(name: str) -> None:
     assert [text for text in one.rejected if constraint.matches(text)] == []
 
 
-KINDS = np.array(
-    [
-        [not chr(byte).isascii() for byte in range(256)],
-        [chr(byte).isascii() and chr(byte).isalpha() for byte in range(256)],
-        [chr(byte).isascii() and chr(byte).isdigit() for byte in range(256)],
-        [byte < 32 for byte in range(256)],
-    ]
-)
+ASCII = [chr(byte) if byte < 128 else "" for byte in range(256)]
+KINDS = np.array([
+    [not letter for letter in ASCII], [letter.isalpha() for letter in ASCII],
+    [letter.isdigit() for letter in ASCII], [byte < 32 for byte in range(256)],
+])  # fmt: skip
 """Bytes of one kind are drawn as one, so that a quote is as likely as all letters together."""
 
 
@@ -143,10 +140,8 @@ def is_duration(text: str) -> bool:
 def is_cron(text: str) -> bool:
     if text[0] == "@":
         return text[1:].isalpha()
-    days, months = (
-        "sun mon tue wed thu fri sat",
-        "- jan feb mar apr may jun jul aug sep oct nov dec",
-    )
+    days = "sun mon tue wed thu fri sat"
+    months = "- jan feb mar apr may jun jul aug sep oct nov dec"
     limits = [(0, 59), (0, 23), (1, 31), (1, 12), (0, 7)]
     for number, (field, (low, high)) in enumerate(zip(text.split(" "), limits, strict=True)):
         named = [[], [], [], months.split(), days.split()][number]
@@ -244,29 +239,17 @@ def is_yaml(text: str) -> bool:
     return True
 
 
+SCALARS: list[object] = [
+    1, -2.5, True, None, "abc", "two words", "x: y", "- d", "", "a#b", "a #b", "é, ü",
+    date(2020, 1, 31), [], {}, "http://x/y?z=1#w", "*x", "50%", "it's", "[a",
+]  # fmt: skip
+
+
 def some_value(dice: random.Random, depth: int) -> object:
     """What stands in people's files: nested lists and objects, texts with signs in them."""
     kind = dice.random()
     if depth == 0 or kind < 0.3:
-        return dice.choice(
-            [
-                *(
-                    1,
-                    -2.5,
-                    True,
-                    None,
-                    "abc",
-                    "two words",
-                    "x: y",
-                    "- d",
-                    "",
-                    "a#b",
-                    "a #b",
-                    "é, ü",
-                ),
-                *(date(2020, 1, 31), [], {}, "http://x/y?z=1#w", "*x", "50%", "it's", "[a"),
-            ]
-        )
+        return dice.choice(SCALARS)
     if kind < 0.65:
         return [some_value(dice, depth - 1) for _ in range(dice.randint(1, 3))]
     keys = dice.sample(["name", "a b", "x/y", "n1", "é", "on", "8080", "C#", "a, b", "- x"], 3)
