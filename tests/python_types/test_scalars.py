@@ -71,7 +71,9 @@ Fixed = TypeAliasType("Fixed", tuple[int, ...])
     *((Loose, "{}"), (Mutable, '{"a":1}'), (Numbers, "[1]"), (tuple[Mutable, int], "[{},1]")),
 ])  # fmt: skip
 def test_items_of_a_set_are_looked_at_behind_references(item: Any, text: str) -> None:
-    twice = pydantic.create_model("Twice", first=(item, ...), all=(set[item], ...))
+    twice = pydantic.create_model(
+        "Twice", first=(item, ...), all=(set.__class_getitem__(item), ...)
+    )
     if is_valid(twice, f'{{"first":{text},"all":[{text}]}}'):
         assert "$ref" in str(schema_of(twice)["properties"]["all"]["items"])
         return
