@@ -8,7 +8,7 @@ from typing import ClassVar
 import lark
 
 from guideway.constraint.lowering import lower_source
-from guideway.context_free.lark.errors import LarkGrammar
+from guideway.context_free.lark.grammar import LarkGrammar
 from guideway.context_free.lark.indenter import ItemIndenter
 from guideway.context_free.lark.lowering import lower_lark
 from guideway.context_free.lark.reader import read_lark

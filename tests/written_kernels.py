@@ -6,14 +6,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from guideway.automaton.jit.operands import Inner
 from guideway.automaton.jit.statements import Kernels
-from guideway.automaton.jit.views import Inner
 
 HEAD = """
 import numpy as np
 from guideway.automaton.jit.records import *
-from guideway.automaton.jit.views import *
-from guideway.automaton.jit.views import inner, once
+from guideway.automaton.jit.operands import *
+from guideway.automaton.jit.operands import inner, once
 
 THREE = 3
 BELOW = -5

@@ -9,7 +9,7 @@ import pytest
 import guideway as gw
 from guideway.automaton import lexer_dfa as dfa
 from guideway.automaton import regex_records as records
-from guideway.automaton.kernels import record_layout as at
+from guideway.automaton.kernels import regex_layout as at
 from guideway.automaton.kernels.layout import ACCEPTS, GOES_ON
 from guideway.automaton.lexer_dfa import LexerDfa
 from guideway.automaton.token_tries import has

@@ -6,10 +6,10 @@
     object_tables, lark_tables          objects, unique items and LALR automata in these arrays
     states                              a position in a text: its mask, its successors
     completion_cost                     bytes that suffice to reach an end
-    plain_masks                         masks of the plain engine (`language.derivative`)
+    plain_masks, outline                masks of the plain engine; lines for `guideway explain`
     kernels/, jit/                      the inner loops, and their compiler
 
-The way of a mask: `states` asks the constraint's automaton (`pushdown_automaton`) for the row of a
-macro state; the kernel `fill` copies stored masks of lexer states and walks the trie where tokens
-leave them; the row is stored.
+How a mask is made: `states` asks the constraint's `pushdown_automaton` for the row of a macro state
+(a set of configurations). The kernel `fill` copies stored masks of lexer states and walks the trie
+where tokens leave them. The row is stored.
 """

@@ -13,7 +13,7 @@ from guideway.automaton.kernels import layout as at
 from guideway.automaton.kernels.layout import Lalr
 from guideway.automaton.lexer_dfa import LexerDfa
 from guideway.automaton.object_tables import Nodes
-from guideway.context_free.lark.errors import END, LarkTable
+from guideway.context_free.lark.grammar import END, LarkTable
 from guideway.context_free.lark.lowering import Freedom, Place, Places, ReadLine
 from guideway.context_free.lark.scanners import Way
 from guideway.context_free.lark.terminals import one_word

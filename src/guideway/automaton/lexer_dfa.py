@@ -1,4 +1,4 @@
-"""Regular languages as automata that all constraints of a process share."""
+"""The lexer DFA, which constraints share: states of regular expressions, lengths of their texts."""
 
 import threading
 from collections import defaultdict
@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from guideway.automaton.kernels import record_layout as at
+from guideway.automaton.kernels import regex_layout as at
 from guideway.automaton.kernels.layout import (
     ACCEPTS,
     DEAD_END,

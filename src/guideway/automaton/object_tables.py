@@ -1,13 +1,11 @@
-"""Tables of objects and unique items that kernels read.
+"""Objects, choices of words and items of `uniqueItems` as tables that kernels read.
 
-Distinct array items that are objects or arrays have a MARK below the item, and their text in the
-state. As lexical states of captures they are slow (sourcemap-v3: masks of 0.04 s, 1 s before keys).
-At a MARK the last value is found by scanning the text backwards. Masks do not use the text, so what
-follows a MARK is partly unsure.
+Items of `uniqueItems` that are objects or arrays: a state also has the text read within them, and
+the node MARK follows each item. There the item is found by scanning the text backwards. Masks do
+not read this text, so tokens that go on after a MARK may be unsure.
 
-For objects that depend on a formula (`Dependent`), all states share names and trie. A
-state adds a row with the node of what follows each name. After a value: CHOICE of a comma, then
-MEMBER or the captured key of a class; and a closing brace if nothing is missing.
+Objects whose members depend on one another (`json_schema.members`): all states share the names and
+their trie. A state has a row with the node that follows each name.
 """
 
 import re

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from guideway.automaton.jit.records import Table, dtype, field_of
-from guideway.automaton.kernels import record_layout as at
-from guideway.automaton.kernels.record_layout import Regex, RegexContext
+from guideway.automaton.kernels import regex_layout as at
+from guideway.automaton.kernels.regex_layout import Regex, RegexContext
 from guideway.automaton.token_tries import share, untouched
 from guideway.errors import LimitError
 from guideway.language.expr import EMPTY, EPSILON, alt, both, byte_set, complement, concat, repeat

@@ -1,4 +1,4 @@
-"""The parts of a source, and its short form in messages."""
+"""The parts of any source, and a short text of it for error messages."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace

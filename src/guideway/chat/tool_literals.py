@@ -1,4 +1,4 @@
-"""Arguments of tools: JSON, literals of Python, XML elements."""
+"""Arguments of calls as Python literals or XML elements: as a source, and back to JSON."""
 
 import json
 import re

@@ -29,6 +29,7 @@ from guideway.json_schema.text import read_json, write_json
 from guideway.python_types.place import INTEGER
 from guideway.python_types.source import type_schema
 from guideway.sources.names import did_you_mean, near
+from guideway.sources.reading import check_pickled
 from guideway.sources.regions import Composed, Region, Until
 from guideway.sources.sources import (
     Either,
@@ -41,7 +42,6 @@ from guideway.sources.sources import (
     check_flag,
     check_text,
 )
-from guideway.sources.values import check_pickled
 
 _ANNOTATIONS: Final = frozenset(
     (

@@ -9,7 +9,7 @@
     comparison              inclusion and equality, and why a source has no text
     special_tokens          special tokens in a source
     canonical_paths         only the token sequences that the tokenizer itself produces
-    pattern_intersections   patterns that compiling tries, because they may have too many states
+    pattern_intersections   patterns of a schema that compiling tries: they may have 2^n states
     tables                  small constraints as arrays for a GPU
     caches                  sizes of all caches, warm-up
 

@@ -1,4 +1,4 @@
-"""Intersections of patterns in a schema that are tried while compiling can still refuse them.
+"""Intersections of patterns in a schema, each tried in time for compiling to refuse it.
 
 Parts of a schema are lowered when a text enters them. Intersected patterns may have an automaton of
 2^n states: `propertyNames` of `a.{12}b` and `c.{12}d` took more than 21 s within one mask. So the

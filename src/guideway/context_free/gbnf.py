@@ -1,4 +1,4 @@
-"""llama.cpp's grammars (GBNF) as trees."""
+"""Parser of llama.cpp's grammars (GBNF), and the tree of rules, which Lark's Earley part uses."""
 
 import re
 import string
@@ -8,9 +8,9 @@ from typing import Final, Never, TypeAlias, final
 
 from guideway.errors import SourceError
 from guideway.sources.names import did_you_mean
+from guideway.sources.reading import Cursor
 from guideway.sources.regions import Others, Special
 from guideway.sources.sources import Source
-from guideway.sources.values import Cursor
 
 
 @final

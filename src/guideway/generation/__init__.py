@@ -11,8 +11,7 @@
                             drafted tokens, which one forward verifies
     captured                whole steps captured on a device
     score                   probabilities of given texts
-    limits, stopping, memory
-                            checks before, cancellation, peak memory
+    limits, stopping        checks before, cancellation
 
 The noise of a row depends on its seed, its number and the step, not on the batch around it.
 """

@@ -1,4 +1,4 @@
-"""How many drafted tokens a forward reads: as many as make the most tokens a second.
+"""The length of drafts: the number of drafted tokens that gives the most tokens a second.
 
 With α the share of drafted tokens of an origin that are right, γ drafted tokens give
 1 + α + α² + … + α^γ tokens for a forward that reads γ + 1 of them (Leviathan et al. 2023, arXiv

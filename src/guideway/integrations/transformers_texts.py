@@ -32,8 +32,8 @@ from guideway.constraint.compiled import CompiledConstraint, DecodeState
 from guideway.constraint.longest_path import FUEL, longest_path
 from guideway.errors import LimitError, ModelError, SourceError, TokenRejected, UnsupportedError
 from guideway.integrations.transformers_call import Call, check_settings, running_call
+from guideway.sources.reading import check_pickled
 from guideway.sources.sources import check_count
-from guideway.sources.values import check_pickled
 from guideway.vocabulary.vocabulary import Vocabulary
 
 MOST: Final = 1 << 14  # remembered texts, some hundred bytes each

@@ -1,11 +1,11 @@
 """JSON Schema: from a document to an expression over bytes.
 
-    source, resources           what users give; drafts, `$ref`, anchors, meta-schemas
+    source, resources           what users give; drafts, URIs, anchors, meta-schemas
     text                        a strict JSON reader and writer
-    parser ─▶ tree              each keyword read once with its pointer, or refused
+    parser ─▶ tree              `$ref` followed; each keyword read once, or refused
     satisfiability/             parts that surely have an instance: lowered when a text enters them
     meaning ─▶ formulas         a schema as a boolean formula over the keywords of a JSON type
-    cases, discriminators       disjunctive forms; branches that exclude each other
+    cases, discriminators       disjunctive forms; `enum`, exclusive branches, `unevaluated…`
     formula_derivative          the rest of a formula after one member or item
     objects, members, shortest_members, key_classes
                                 objects, read one member at a time

@@ -1,4 +1,4 @@
-"""Listed values, exclusive branches of `oneOf`, and the `unevaluated` keywords."""
+"""Formulas of `enum`, of exclusive branches of `oneOf`, and of the `unevaluated…` keywords."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable

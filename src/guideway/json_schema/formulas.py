@@ -283,7 +283,7 @@ def exact(value: Json) -> Exact:
 
 
 def read_exact(text: bytes) -> Exact:
-    """The hashable form of a JSON text; numbers beyond counting are one (`number_far`).
+    """The hashable form of a JSON text; numbers beyond counting are one (`numbers.BEYOND`).
 
     >>> read_exact(b'{"b": 1.0, "a": 2}') == read_exact(b'{"a": 2, "b": 10e-1}')
     True

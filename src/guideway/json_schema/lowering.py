@@ -296,7 +296,6 @@ def _objects(style: JsonStyle) -> Expr:
     return json_object(Members((), (), (), ((None, anything(style)),)), style)
 
 
-_BRANCHED: Final = frozenset(("anyOf", "oneOf", "not", "if"))
 _LETTERS: Final = 10  # characters per unit of fuel: a string of 5 MB takes 12 s
 
 

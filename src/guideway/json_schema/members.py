@@ -1,4 +1,4 @@
-"""Objects that are read member by member, against a formula."""
+"""Objects whose members depend on one another: what a formula allows after each member."""
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator

@@ -1,4 +1,4 @@
-"""JSON objects: each key once, in any order or the declared one."""
+"""JSON objects, member by member: each key once, in any order or the declared one."""
 
 import json
 from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -202,7 +202,7 @@ class ObjectTemplate:
     """Unfolds the rest of an object, given its keys so far."""
 
     def __init__(self, reading: Reading) -> None:
-        self.reading, self._classes = reading, len(reading.names)
+        self.reading = reading
         self._unfolded: dict[Rest | Member, Expr] = {}
 
     def unfold(self, argument: Hashable, look: Look) -> Expr:

@@ -1,4 +1,4 @@
-"""JSON Schema documents as trees, drafts 4, 6, 7, 2019-09 and 2020-12."""
+"""JSON Schema documents as trees, references followed: drafts 4, 6, 7, 2019-09 and 2020-12."""
 
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import replace

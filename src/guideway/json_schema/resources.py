@@ -1,4 +1,4 @@
-"""Resources, anchors, keywords, meta-schemas and files of JSON Schema."""
+"""Resources of JSON Schema: drafts and their keywords, URIs, anchors, meta-schemas, files."""
 
 import json
 import re
@@ -12,7 +12,7 @@ from urllib.parse import unquote, urljoin
 
 from guideway.errors import GuidewayError, LimitError, SourceError, UnsupportedError
 from guideway.json_schema.text import Json, extend, read_json, show
-from guideway.sources.values import read_file
+from guideway.sources.reading import read_file
 
 Draft: TypeAlias = int
 LATEST: Draft = 2020

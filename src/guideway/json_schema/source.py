@@ -1,4 +1,4 @@
-"""The source of a JSON Schema, and its keywords without effect."""
+"""`JsonSchema`, the source, and warnings of keywords that have no effect."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -23,8 +23,8 @@ from guideway.json_schema.satisfiability.parts import ASSERTED, Targets
 from guideway.json_schema.text import Json, copy_json, extend, pause, read_json, resume
 from guideway.sources.json_style import KeyOrder, Spelling, Whitespace, WhitespaceName
 from guideway.sources.names import close, did_you_mean
+from guideway.sources.reading import MARK, checked_path, decode_json, holds, read_file
 from guideway.sources.sources import Source, check_option, check_style, check_text
-from guideway.sources.values import MARK, checked_path, decode_json, holds, read_file
 
 
 def drop_formats(root: Json) -> Json:

@@ -157,11 +157,6 @@ def _surrogate_pairs(ranges: CodePoints) -> Expr:
     )
 
 
-# An ASCII character that needs no escape, in all spellings or only as itself. Counts of these count
-# characters only in languages that contain all spellings of a text or none.
-PLAIN_CHARACTERS: Final = (spell_character(PLAIN, False), spell_character(PLAIN, True))
-
-
 @final
 @dataclass(frozen=True, slots=True)
 class Spelling:

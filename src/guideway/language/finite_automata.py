@@ -1,4 +1,4 @@
-"""Deterministic automata: the smallest one, its texts, and strongly connected components."""
+"""Finite automata: minimisation, their texts as expressions, strongly connected components."""
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence

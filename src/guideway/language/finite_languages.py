@@ -1,4 +1,4 @@
-"""Words, regular forms and membership of languages, by searches that may give up."""
+"""`Decisions`: membership, all texts, a regular form of any expression. Searches may give up."""
 
 from collections.abc import Callable
 from functools import cached_property

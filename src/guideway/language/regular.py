@@ -1,4 +1,4 @@
-"""Regular expressions as automata: derivatives by byte, membership, emptiness, finiteness."""
+"""Regular expressions: derivatives by byte, membership, disjointness, finiteness."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial

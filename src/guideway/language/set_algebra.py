@@ -1,4 +1,4 @@
-"""Set algebra of sources: `&`, `-` and `~`."""
+"""Intersection, difference and complement of expressions, by lookahead where an operand nests."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Apply packed masks to rows of logits.
+"""Packed masks on a device: upload them, unpack them, apply them to rows of logits.
 
 Values are finite float32 numbers; the support is the set of tokens that may be drawn. −∞ is written
 only where they meet, because −∞ − −∞ and deviations of masked rows go wrong. Later filters (`warp`)

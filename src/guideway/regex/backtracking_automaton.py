@@ -22,7 +22,7 @@ from guideway.regex.backtracking_program import (
     whole_program,
 )
 from guideway.regex.tree import Pattern
-from guideway.sources.values import describe_place
+from guideway.sources.reading import describe_place
 
 ALL: Final = 0
 NONE: Final = 1

@@ -26,7 +26,7 @@ from guideway.regex.tree import (
 )
 from guideway.regex.tree import Sequence as Parts
 from guideway.regex.unicode import leaf_points, literal_points, word_points
-from guideway.sources.values import describe_place
+from guideway.sources.reading import describe_place
 
 
 @final

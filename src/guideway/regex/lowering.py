@@ -43,7 +43,7 @@ from guideway.regex.tree import (
     nodes_of,
 )
 from guideway.regex.unicode import leaf_points, literal_points
-from guideway.sources.values import describe_place
+from guideway.sources.reading import describe_place
 
 Spell = Callable[[CodePoints], Expr]
 

@@ -30,8 +30,8 @@ from guideway.regex.tree import (
     start_mode,
 )
 from guideway.sources.names import did_you_mean
+from guideway.sources.reading import Cursor
 from guideway.sources.sources import Dialect
-from guideway.sources.values import Cursor
 
 
 @final

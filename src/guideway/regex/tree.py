@@ -7,8 +7,8 @@ from typing import Literal, TypeAlias, TypeVar, assert_never, final
 
 from guideway.errors import SourceError, UnsupportedError
 from guideway.language.values import by_value
+from guideway.sources.reading import Cursor
 from guideway.sources.sources import DIALECTS, Dialect, check_option
-from guideway.sources.values import Cursor
 
 AnchorKind: TypeAlias = Literal["text start", "line start", "text end", "line end", "last line end"]
 

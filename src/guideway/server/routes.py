@@ -1,4 +1,4 @@
-"""The routes, one method each, and what they tell of sources, texts and given answers."""
+"""The routes, one method each; explanations of sources, watermark detection, decisions."""
 
 import asyncio
 import json

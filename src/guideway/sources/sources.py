@@ -34,7 +34,7 @@ from guideway.errors import SourceError, brief, one_line
 from guideway.sources.json_style import KeyOrder, Spelling, Style, Whitespace, WhitespaceName
 from guideway.sources.mistakes import check_literal, instead
 from guideway.sources.names import did_you_mean
-from guideway.sources.values import MARK, check_pickled
+from guideway.sources.reading import MARK, check_pickled
 
 Dialect = OneOf["python", "ecma"]
 DIALECTS: tuple[Dialect, ...] = ("python", "ecma")

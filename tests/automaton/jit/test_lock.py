@@ -9,8 +9,8 @@ from contextlib import contextmanager
 import pytest
 
 import guideway as gw
+from guideway.automaton.jit.operands import inner, release, take_again
 from guideway.automaton.jit.statements import Kernels
-from guideway.automaton.jit.views import inner, release, take_again
 from guideway.constraint.compiled import CompiledConstraint
 
 BYTES = gw.Vocabulary([*(bytes((b,)) for b in range(256)), b"<end>"], eos_ids={256})

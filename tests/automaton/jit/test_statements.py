@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from guideway.automaton.jit.operands import Intrinsic
 from guideway.automaton.jit.statements import Translation, definitions_in
-from guideway.automaton.jit.views import Intrinsic
 from written_kernels import HEAD, compiled, module_of
 
 EDGES = (0, 1, -1, 2, -2, 7, -8, 63, 64, 1000, -1001, (1 << 40) + 5, -(1 << 40) - 3)

@@ -8,12 +8,12 @@ import pytest
 
 from guideway.automaton import arena
 from guideway.automaton.jit.records import Record, field_of
-from guideway.automaton.kernels import layout, record_layout
+from guideway.automaton.kernels import layout, regex_layout
 
 ROOM = Path(str(layout.__file__)).parent.parent
 RECORDS = [
     each
-    for module in (layout, record_layout)
+    for module in (layout, regex_layout)
     for each in vars(module).values()
     if isinstance(each, type) and issubclass(each, Record) and each.__module__ == module.__name__
 ]

@@ -11,9 +11,9 @@ from lark.indenter import PythonIndenter
 import guideway as gw
 from guideway.api.parsing.lark import captured
 from guideway.constraint.lowering import lower_source
-from guideway.context_free.lark.errors import END, LarkTable
+from guideway.context_free.lark.grammar import END, LarkTable
+from guideway.context_free.lark.lalr_automaton import Automaton, completes, shrinks
 from guideway.context_free.lark.lowering import freedom, lower_lark, lower_lark_dynamic
-from guideway.context_free.lark.plans import Automaton, completes, shrinks
 from guideway.context_free.lark.reader import read_lark
 from guideway.context_free.lark.scanners import Scanners
 from guideway.context_free.lark.source import Lark

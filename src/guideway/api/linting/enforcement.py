@@ -17,7 +17,7 @@ from typing import Literal as OneOf
 from guideway.chat.parts import parts_of
 from guideway.chat.tools import Tools
 from guideway.context_free.gbnf import Grammar, parse_gbnf
-from guideway.context_free.lark.errors import LarkGrammar
+from guideway.context_free.lark.grammar import LarkGrammar
 from guideway.context_free.lark.reader import read_lark
 from guideway.context_free.lark.source import Lark
 from guideway.json_schema import resources

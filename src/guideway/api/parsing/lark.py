@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, TypeAlias, cast, final
 
-from guideway.context_free.lark.errors import END, LarkGrammar, LarkTable
+from guideway.context_free.lark.grammar import END, LarkGrammar, LarkTable
 from guideway.context_free.lark.lowering import Place, Places
 from guideway.context_free.lark.reader import earley, read_lark
 from guideway.context_free.lark.scanners import Way

@@ -8,8 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, cast, final
 
-from guideway.automaton.jit.records import kind_of
-from guideway.automaton.jit.views import (
+from guideway.automaton.jit.operands import (
     BOOL,
     LLVM,
     SET,
@@ -23,6 +22,7 @@ from guideway.automaton.jit.views import (
     constant,
     llvm_type,
 )
+from guideway.automaton.jit.records import kind_of
 
 CASTS: Final = {"int": SIGNED, "int64": SIGNED, "uint64": SET, "uint32": WORD, "bool": BOOL}
 CHOSEN: Final = {"min": "smin", "max": "smax"}

@@ -1,16 +1,16 @@
 """The compiled inner loops of the mask engine: flat functions over one record of arrays.
 
     layout              the records of a constraint's automaton; kinds of nodes; codes
-    record_layout       the records of a lexer DFA
+    regex_layout        the records of a lexer DFA
     intern, tries       hash-consing of nodes, stacks, forks, texts; tries of tokens
-    records, derive     regular expressions: hash-consing, normal forms, derivatives
+    regexes, derive     regular expressions: hash-consing, normal forms, derivatives
     lexer_states        lexical states: the state after each byte
     bounds              lengths of bounded patterns
     state_masks         tokens and exits of a lexical state, and the bytes that lead back to it
     shared_closures, closure
-                        macro states (sets of configurations): guards, epsilon closure, steps
+                        guards, nodes shared by stacks; epsilon closure, steps
     macro_states, liveness
-                        what a macro state reads, and the search for an end
+                        sets of configurations after a byte; the search for an end
     object_keys         objects: allowed keys
     lalr, lexer_closure Lark's automaton: its stack, its lexer
     token_rows, fill    work lists of a mask, tokens of a row, masks

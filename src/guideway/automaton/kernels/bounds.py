@@ -2,11 +2,11 @@
 
 from typing import Final
 
-from guideway.automaton.jit.views import checked, exists, inner, once
+from guideway.automaton.jit.operands import checked, exists, inner, once
 from guideway.automaton.kernels import layout as at
 from guideway.automaton.kernels.intern import node_of, pair_of
 from guideway.automaton.kernels.layout import Context
-from guideway.automaton.kernels.records import least_of
+from guideway.automaton.kernels.regexes import least_of
 from guideway.automaton.kernels.state_masks import expand_state, leaves, repeats
 
 TOO_MANY: Final = 1

@@ -5,7 +5,7 @@ A configuration is a node that reads next and the stack below it.
 
 import numpy as np
 
-from guideway.automaton.jit.views import Sets, checked, inner, once
+from guideway.automaton.jit.operands import Sets, checked, inner, once
 from guideway.automaton.kernels import layout as at
 from guideway.automaton.kernels.bounds import after_byte
 from guideway.automaton.kernels.intern import first_visit, node_of, stack_of, text_of

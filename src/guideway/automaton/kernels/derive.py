@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from guideway.automaton.jit.views import inner, lowest_bit, once
-from guideway.automaton.kernels import record_layout as at
-from guideway.automaton.kernels.record_layout import RegexContext
-from guideway.automaton.kernels.records import (
+from guideway.automaton.jit.operands import inner, lowest_bit, once
+from guideway.automaton.kernels import regex_layout as at
+from guideway.automaton.kernels.regex_layout import RegexContext
+from guideway.automaton.kernels.regexes import (
     add_line,
     common_of,
     drop_superfluous,

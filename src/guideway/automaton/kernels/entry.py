@@ -4,9 +4,7 @@ from pathlib import Path
 from typing import Final
 
 from guideway.automaton.jit.cache import kept
-from guideway.automaton.jit.records import Whole
-from guideway.automaton.jit.statements import Kernels
-from guideway.automaton.jit.views import (
+from guideway.automaton.jit.operands import (
     Sets,
     WholeInts,
     WholeNumbers,
@@ -17,6 +15,8 @@ from guideway.automaton.jit.views import (
     release,
     take_again,
 )
+from guideway.automaton.jit.records import Whole
+from guideway.automaton.jit.statements import Kernels
 from guideway.automaton.kernels import layout as at
 from guideway.automaton.kernels.closure import close
 from guideway.automaton.kernels.fill import fill, learn
@@ -32,13 +32,13 @@ from guideway.automaton.kernels.layout import Context, Step
 from guideway.automaton.kernels.lexer_states import expand_wanted, explore, write
 from guideway.automaton.kernels.macro_states import finish, judge, read_each, read_one
 from guideway.automaton.kernels.object_keys import build_keys, first_frame, rehash_frames
-from guideway.automaton.kernels.record_layout import (
+from guideway.automaton.kernels.regex_layout import (
     NUMBER,
     REHASH_RECORDS,
     WRITE,
     RegexContext,
 )
-from guideway.automaton.kernels.records import rehash, state_of
+from guideway.automaton.kernels.regexes import rehash, state_of
 from guideway.automaton.kernels.shared_closures import begin
 from guideway.automaton.kernels.state_masks import (
     count_rows,

@@ -1,19 +1,17 @@
-"""Masks of macro states, and the tokens that Lark's lexer reads.
+"""Masks of macro states, and lexer masks of Lark's lexer.
 
-Lexer masks of lexers: the tokens that a macro state of terminals reads below a trie node, and
-exits.
-
-An exit is a LEXED or PER_STACK node with the trie nodes where a token reaches it. A lexer mask is
-made once for all stacks, as the state mask of a lexical state; at the root the walk takes a
-millisecond. After an exit the LALR states give the next LEXER, with another lexer mask. If an exit
-has many trie nodes, the rests of their tokens are merged to one trie.
+A lexer mask has the tokens that a macro state of terminals reads below a trie node, and its exits:
+LEXED and PER_STACK nodes, each with the trie nodes where a token reaches it. It is made once for
+all LALR stacks; at the root the walk takes a millisecond. After an exit the LALR states of a stack
+give the next LEXER, which has another lexer mask. If an exit has many trie nodes, the rests of
+their tokens are merged to one trie.
 """
 
 from typing import Final
 
 import numpy as np
 
-from guideway.automaton.jit.views import Words, checked, inner, once
+from guideway.automaton.jit.operands import Words, checked, inner, once
 from guideway.automaton.kernels import layout as at
 from guideway.automaton.kernels.closure import close, leads_of_found, value_follows
 from guideway.automaton.kernels.intern import full, lexer_mask_of, macro_of, node_of

@@ -2,8 +2,8 @@
 
 from typing import Final
 
+from guideway.automaton.jit.operands import Ints, Numbers, checked, inner
 from guideway.automaton.jit.records import Record, Table, i64
-from guideway.automaton.jit.views import Ints, Numbers, checked, inner
 from guideway.automaton.kernels import layout as at
 from guideway.automaton.kernels.layout import Context
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from guideway.automaton.jit.views import checked, inner
+from guideway.automaton.jit.operands import checked, inner
 from guideway.automaton.kernels import layout as at
 from guideway.automaton.kernels.intern import node_of, stack_of
 from guideway.automaton.kernels.layout import CellRow, Context, Lalr, Node, Production, Scanner
@@ -254,19 +254,6 @@ def lines_after(context: Context, took: int) -> int:
     table, terminal = context.nodes[took].a, context.nodes[took].b
     lines = context.nodes[took].c
     return lines if terminal == at.IGNORED else lines_taken(context, table, lines, terminal)
-
-
-@inner
-def ways_after(context: Context, table: int, states: int, lines: int) -> int:
-    """Index in `edges` of the scanner ways of the top state, or a code."""
-    start = scanner_of(context, table, top_of(context, states).b).first - 1
-    return start if start >= 0 else _asked(context, table, states, lines)
-
-
-@inner
-def _asked(context: Context, table: int, states: int, lines: int) -> int:
-    context.want = checked(scan_of(context, table, states, lines))
-    return at.NEED_SCANNER
 
 
 @inner

@@ -1,9 +1,9 @@
-"""The records that Python and the kernels share, and the codes of their fields."""
+"""The records of a constraint that Python and the kernels share, and the codes of their fields."""
 
 from typing import Annotated, Final
 
 from guideway.automaton.jit.records import Record, Rows, Table, i32, i64, u8, u16, u32, u64
-from guideway.automaton.kernels.record_layout import RegexContext, Transitions
+from guideway.automaton.kernels.regex_layout import RegexContext, Transitions
 
 
 class Node(Record):

@@ -1,6 +1,6 @@
 """Lark's contextual lexer on the stacks of its parser: closures, and steps by one byte."""
 
-from guideway.automaton.jit.views import checked, inner, once
+from guideway.automaton.jit.operands import checked, inner, once
 from guideway.automaton.kernels import layout as at
 from guideway.automaton.kernels.intern import node_of, stack_of, step_place
 from guideway.automaton.kernels.lalr import (

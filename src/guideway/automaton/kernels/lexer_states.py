@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from guideway.automaton.jit.views import WholeNumbers, exists, fence, inner, lowest_bit, once
-from guideway.automaton.kernels import record_layout as at
+from guideway.automaton.jit.operands import WholeNumbers, exists, fence, inner, lowest_bit, once
+from guideway.automaton.kernels import regex_layout as at
 from guideway.automaton.kernels.derive import (
     alt_of,
     both_of,
@@ -14,8 +14,8 @@ from guideway.automaton.kernels.derive import (
     undecided_pair,
 )
 from guideway.automaton.kernels.layout import DEAD_END, EXPANDED, GOES_ON, Context
-from guideway.automaton.kernels.record_layout import RegexContext
-from guideway.automaton.kernels.records import (
+from guideway.automaton.kernels.regex_layout import RegexContext
+from guideway.automaton.kernels.regexes import (
     guess_of,
     nearest,
     operand_of,

@@ -4,7 +4,7 @@ from typing import Final
 
 import numpy as np
 
-from guideway.automaton.jit.views import checked, inner, lowest_bit
+from guideway.automaton.jit.operands import checked, inner, lowest_bit
 from guideway.automaton.kernels import layout as at
 from guideway.automaton.kernels.intern import judgement_of, node_of
 from guideway.automaton.kernels.lalr import (

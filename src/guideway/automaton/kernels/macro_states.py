@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from guideway.automaton.jit.views import Words, checked, inner, once
+from guideway.automaton.jit.operands import Words, checked, inner, once
 from guideway.automaton.kernels import layout as at
 from guideway.automaton.kernels.closure import add_leads, close, step_config
 from guideway.automaton.kernels.intern import (

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from guideway.automaton.jit.views import checked, inner, once
+from guideway.automaton.jit.operands import checked, inner, once
 from guideway.automaton.kernels import layout as at
 from guideway.automaton.kernels.intern import add_hash, extras_of, full, mixed, node_of, text_of
 from guideway.automaton.kernels.layout import Context, Name

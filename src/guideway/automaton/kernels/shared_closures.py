@@ -1,8 +1,8 @@
-"""Work lists of closures, guards, and entries shared by many stacks."""
+"""Work list of a closure, its lookahead guards, and nodes expanded once for many stacks."""
 
 from typing import Final
 
-from guideway.automaton.jit.views import checked, inner
+from guideway.automaton.jit.operands import checked, inner
 from guideway.automaton.kernels import layout as at
 from guideway.automaton.kernels.intern import fork, full, node_of, sort, stack_of
 from guideway.automaton.kernels.layout import Context

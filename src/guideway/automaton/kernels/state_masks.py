@@ -4,7 +4,7 @@ from typing import Final
 
 import numpy as np
 
-from guideway.automaton.jit.views import Ints, Sets, WholeInts, checked, exists, inner, once
+from guideway.automaton.jit.operands import Ints, Sets, WholeInts, checked, exists, inner, once
 from guideway.automaton.kernels import layout as at
 from guideway.automaton.kernels.layout import Context
 from guideway.automaton.kernels.lexer_states import expand_wanted

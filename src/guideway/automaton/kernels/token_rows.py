@@ -4,7 +4,7 @@ from typing import Final
 
 import numpy as np
 
-from guideway.automaton.jit.views import Sets, Words, checked, inner, once
+from guideway.automaton.jit.operands import Sets, Words, checked, inner, once
 from guideway.automaton.kernels import layout as at
 from guideway.automaton.kernels.bounds import alive, know_length
 from guideway.automaton.kernels.closure import close, leads_of_found, value_follows

@@ -4,7 +4,7 @@ from typing import Final
 
 import numpy as np
 
-from guideway.automaton.jit.views import WholeInts, Words, inner
+from guideway.automaton.jit.operands import WholeInts, Words, inner
 from guideway.automaton.kernels.intern import mixed
 from guideway.automaton.kernels.layout import Context
 

@@ -24,9 +24,9 @@ from guideway.errors import LimitError, SourceError, UnsupportedError
 from guideway.json_schema.source import JsonSchema
 from guideway.json_schema.text import Json, read_json, show
 from guideway.sources.names import did_you_mean
+from guideway.sources.reading import describe_place
 from guideway.sources.regions import Others, Special, Substring, substring
 from guideway.sources.sources import Either, Source
-from guideway.sources.values import describe_place
 
 Nested: TypeAlias = Callable[[str], Source]
 

@@ -7,7 +7,7 @@ from importlib import import_module
 from itertools import chain
 from typing import Any, Final, TypeAlias, final
 
-from guideway.context_free.lark.errors import END, LarkTable
+from guideway.context_free.lark.grammar import END, LarkTable
 from guideway.context_free.lowering import Production, least_texts
 from guideway.language.finite_automata import strongly_connected
 

@@ -1,9 +1,10 @@
-"""Lark grammars to expressions, by the parser that their source asks for.
+"""Lark grammars as expressions, by the parser that their source asks for.
 
-The Earley parser with the dynamic lexer has no lexer: each terminal that a rule may go on with
-matches what `re.match` prefers at its place. So any grammar is a context-free one over its
-terminals, and ambiguity, left recursion and empty rules are allowed. Ignored terminals may repeat
-before each terminal and at the end.
+LALR with the contextual lexer: the template `Places` unfolds the stacks, and `Lines` reads the
+newlines and blocks of Lark's Indenter.
+
+Earley with the dynamic lexer: each terminal that a rule may go on with matches what `re.match`
+prefers. So ambiguity, left recursion and empty rules are allowed.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
@@ -13,14 +14,10 @@ from itertools import chain
 from typing import Final, cast, final
 
 from guideway.context_free.gbnf import Alternative, Grammar, Item, Name, Terminal
-from guideway.context_free.lark.errors import (
-    Indentation,
-    LarkGrammar,
-    LarkTerminal,
-    within,
-)
+from guideway.context_free.lark.errors import within
+from guideway.context_free.lark.grammar import Indentation, LarkGrammar, LarkTerminal
 from guideway.context_free.lark.lalr import without_dead
-from guideway.context_free.lark.plans import (
+from guideway.context_free.lark.lalr_automaton import (
     Automaton,
     check_length,
     completes,

@@ -1,7 +1,6 @@
 """Read a Lark source with Lark's own loader, within limits on what Lark expands.
 
-The result holds no objects of Lark's, and no file is read: the source has the imported texts.
-`context_free.lark.errors` converts Lark's errors.
+No file is read: the source has the imported texts. `lark.errors` converts Lark's errors.
 """
 
 import re
@@ -12,17 +11,9 @@ from importlib import import_module
 from itertools import chain, compress, product
 from typing import Any, Final, TypeAlias, final
 
-from guideway.context_free.lark.errors import (
-    Indentation,
-    LarkGrammar,
-    LarkTable,
-    LarkTerminal,
-    Reading,
-    placed_by_text,
-    refusals,
-    within,
-)
+from guideway.context_free.lark.errors import Reading, placed_by_text, refusals, within
 from guideway.context_free.lark.extensions import COMMENT, PART, REGEX, STRING, Part
+from guideway.context_free.lark.grammar import Indentation, LarkGrammar, LarkTable, LarkTerminal
 from guideway.context_free.lark.lalr import Spend, production, tabulate, without_dead
 from guideway.context_free.lark.source import Lark, read_indenter
 from guideway.context_free.lowering import Production, least_texts
@@ -31,8 +22,8 @@ from guideway.language.finite_automata import strongly_connected
 from guideway.regex.parser import parse_regex
 from guideway.regex.tree import Anchor, Boundary, Look, nodes_of, refers_by_number
 from guideway.sources.names import did_you_mean
+from guideway.sources.reading import describe_place
 from guideway.sources.regions import Substring
-from guideway.sources.values import describe_place
 
 MOST_COPIED: Final = 1 << 15
 """Words copied into terminals that name others, in all; Lark takes 10 s for them."""

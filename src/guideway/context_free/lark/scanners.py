@@ -5,7 +5,7 @@ from functools import cache, cached_property, reduce
 from itertools import repeat
 from typing import Final, final
 
-from guideway.context_free.lark.errors import END, LarkGrammar, LarkTable
+from guideway.context_free.lark.grammar import END, LarkGrammar, LarkTable
 from guideway.context_free.lark.terminals import (
     Named,
     Rivals,

@@ -13,13 +13,14 @@ from os import PathLike
 from pathlib import Path
 from typing import Final, Literal, TypeAlias, cast, final, get_args
 
-from guideway.context_free.lark.errors import Indentation, LarkTerminal, definition, within
+from guideway.context_free.lark.errors import definition, within
 from guideway.context_free.lark.extensions import Extended, Part, check_unmarked, extend, place_in
+from guideway.context_free.lark.grammar import Indentation, LarkTerminal
 from guideway.context_free.shipped import importable
 from guideway.errors import LimitError, SourceError, UnsupportedError, brief
 from guideway.sources.names import did_you_mean
+from guideway.sources.reading import MARK, checked_path, describe_place, holds, read_file
 from guideway.sources.sources import Source, check_option, check_text
-from guideway.sources.values import MARK, checked_path, describe_place, holds, read_file
 
 Lexer: TypeAlias = Literal["contextual", "dynamic"]
 Imports: TypeAlias = Mapping[str, str] | str | PathLike[str] | Iterable[str | PathLike[str]]

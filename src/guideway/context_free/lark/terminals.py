@@ -5,7 +5,7 @@ from functools import cache, cached_property, lru_cache
 from itertools import chain, islice
 from typing import Final, final
 
-from guideway.context_free.lark.errors import LarkGrammar, LarkTerminal
+from guideway.context_free.lark.grammar import LarkGrammar, LarkTerminal
 from guideway.errors import LimitError, SourceError, UnsupportedError
 from guideway.language.expr import (
     ALL_BYTES,

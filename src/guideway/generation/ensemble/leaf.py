@@ -1,4 +1,4 @@
-"""`Reading`: one model as one leaf of an expression sees it. A value; it runs nothing."""
+"""`Reading`: the model, prompt views, adapter and exit of one leaf. A value; it runs nothing."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace

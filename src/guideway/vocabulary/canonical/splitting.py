@@ -9,13 +9,12 @@ first claimed, and then checked:
     against    threads preferred to a claimed end: none may ever match
 
 A claim is right if some thread matches there and no thread before it ever does. Without a boundary,
-threads after a matching one are dropped. Characters are numbers: the set of atoms that contain them
-(`Atoms`).
+threads after a matching one are dropped.
 
-The sort of a character is the set of pattern classes that contain it, asked of the library.
-Characters of one sort are split alike. A character that the normaliser changes has no sort, because
-its tokens spell another text. Neighbours may change too (`e` and U+0301 become `é`); this is
-checked for each character with the last one that later characters may change (`tail`).
+The sort of a character is the set of atoms that contain it (`Characters`). Characters of one sort
+are split alike. A character that the normaliser changes has no sort, because its tokens spell
+another text. Neighbours may change too (`e` and U+0301 become `é`); this is checked for each
+character with the last one that later characters may change (`tail`).
 
 A split pattern is the program of a Pike machine:
 

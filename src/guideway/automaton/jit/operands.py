@@ -1,4 +1,4 @@
-"""Declarations of kernels, and their operands in LLVM."""
+"""Declarations of kernels (`@inner`), and typed operands and instructions in LLVM."""
 
 import ast
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The records of a lexer DFA, which Python and the kernels share; see `kernels.records`."""
+"""The records of a lexer DFA, which Python and the kernels share, and the codes of their fields."""
 
 from typing import Annotated, Final
 

@@ -1,4 +1,4 @@
-"""What all sources share: they are frozen values that can be pickled."""
+"""Reading what users give: a cursor in a text, places for messages, files, pickling."""
 
 import pickle
 import re

@@ -6,7 +6,7 @@ from heapq import heapify, heappop, heappush
 from itertools import chain
 from typing import Final, TypeAlias, final
 
-from guideway.context_free.lark.errors import END, Indentation, LarkGrammar, LarkTable
+from guideway.context_free.lark.grammar import END, Indentation, LarkGrammar, LarkTable
 from guideway.context_free.lowering import Production, least_texts
 from guideway.errors import LimitError
 from guideway.language.fuel import spend

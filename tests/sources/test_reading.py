@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from guideway.sources.values import Cursor, describe_place
+from guideway.sources.reading import Cursor, describe_place
 
 
 @given(st.text("ab\n", max_size=12), st.data())

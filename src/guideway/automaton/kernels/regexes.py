@@ -1,12 +1,12 @@
-"""Regular expressions as hash-consed records: their fields, normal forms and bounds of length."""
+"""Regular expressions as hash-consed records: fields, normal forms, bounds of length."""
 
 from typing import Final
 
-from guideway.automaton.jit.views import inner, once
-from guideway.automaton.kernels import record_layout as at
+from guideway.automaton.jit.operands import inner, once
+from guideway.automaton.kernels import regex_layout as at
 from guideway.automaton.kernels.intern import add_hash, mixed
 from guideway.automaton.kernels.layout import ACCEPTS
-from guideway.automaton.kernels.record_layout import RegexContext
+from guideway.automaton.kernels.regex_layout import RegexContext
 
 
 @inner
