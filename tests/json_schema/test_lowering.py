@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import guideway as gw
 from guideway.constraint.lowering import lower_source
-from guideway.json_schema.lowering import Lowering, apart, explain_conflict, lower_json_schema
+from guideway.json_schema.lowering import Lowering, explain_conflict, lower_json_schema, mismatch
 from guideway.json_schema.satisfiability.lazy_parts import find_lazy_parts
 from guideway.json_schema.source import JsonSchema
 from guideway.language.derivative import Derivatives
@@ -401,7 +401,7 @@ def test_options_that_do_not_go_together_are_refused_by_name(
     one: Any, other: Any, denied: bool, option: str
 ) -> None:
     first, second = gw.JsonSchema(NEST, **one), gw.JsonSchema(NEST, **other)
-    assert apart([first], [second]) == option if denied else apart([first, second], []) == option
+    assert mismatch([first], [second]) == option if denied else mismatch([first, second], []) == option
     whole = first - second if denied else first & second
     if not option:
         assert not Decisions().machine.alive(lower_source(whole, Decisions()))

@@ -140,7 +140,7 @@ def answers(said: Formula, order: str, seed: int) -> list[bool]:
         rest = Rest(-1, frozenset(), said)
         while True:
             found.append(bool(members.lives(rest, look)))
-            asked = {key: members.lives_behind_key(rest, key, look) for key in members.coming(rest)}
+            asked = {key: members.lives_after_key(rest, key, look) for key in members.coming(rest)}
             found += map(bool, asked.values())
             ways = [
                 left

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from guideway.logits.classifier import Classifier, asked
+from guideway.logits.classifier import Classifier, classify
 from guideway.logits.classifier_sources import classifier
 
 TEXTS = ["", "good", "good bad", "Ba", "bad bad bad", "\ufffd", "ça va", "a" * 3000]
@@ -32,20 +32,20 @@ SOURCES = [share_of_a, Estimator(), {"good": 1.5, "bad": -3}]
 def test_a_text_has_its_own_answer_whatever_the_texts_around_it(source: object):
     term = classifier(source, alpha=1)
     assert isinstance(term.classifier, Classifier)
-    together = asked(term, TEXTS)
+    together = classify(term, TEXTS)
     assert together.dtype == torch.float64
     assert together.shape == (len(TEXTS),)
     assert bool((together <= 0).all())
     for place, text in enumerate(TEXTS):
-        assert torch.equal(asked(term, [text]), together[place : place + 1])
-    assert torch.equal(asked(term, TEXTS[::-1]), together.flip(0))
+        assert torch.equal(classify(term, [text]), together[place : place + 1])
+    assert torch.equal(classify(term, TEXTS[::-1]), together.flip(0))
 
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_asking_again_gives_the_same_and_changes_no_argument(source: object):
     term, texts = classifier(source, alpha=1), list(TEXTS)
-    first = asked(term, texts)
-    assert torch.equal(asked(term, texts), first)
+    first = classify(term, texts)
+    assert torch.equal(classify(term, texts), first)
     assert texts == TEXTS
 
 
@@ -53,7 +53,7 @@ def test_the_words_of_a_lexicon_are_those_of_a_plain_regular_expression():
     """An oracle of its own: each word looked for by itself, with borders."""
     weights = {"good": 1.5, "bad": -3, "naïve": 0.25, "don't": 2}
     texts = ["Good, bad.", "NAÏVE don’t", "goods badly", "good-bad good_bad", "don't don 't"]
-    for text, log_prob in zip(texts, asked(classifier(weights, alpha=1), texts), strict=True):
+    for text, log_prob in zip(texts, classify(classifier(weights, alpha=1), texts), strict=True):
         plain = text.lower().replace("’", "'")
         odds = sum(
             weight * len(re.findall(rf"(?<!\w){re.escape(word)}(?!\w)", plain))

@@ -17,7 +17,7 @@ import torch
 import guideway as gw
 from guideway.models.adapter import Adapter
 from guideway.models.fake import FakeModel
-from guideway.models.variants import shown
+from guideway.models.variants import recorded
 from small_models import KINDS, LETTERS, model, noise
 
 LAYERS = 3
@@ -183,7 +183,7 @@ def test_a_fake_without_states_and_a_decoder_of_another_kind_are_refused_by_name
     flat = torch.nn.Flatten()
     with (
         pytest.raises(gw.UnsupportedError, match="states of SimpleNamespace are not supported"),
-        shown(SimpleNamespace(get_decoder=lambda: flat)),
+        recorded(SimpleNamespace(get_decoder=lambda: flat)),
     ):
         flat(torch.zeros(2, 3))
 
@@ -191,7 +191,7 @@ def test_a_fake_without_states_and_a_decoder_of_another_kind_are_refused_by_name
 def test_hooks_act_in_the_thread_that_set_them_only():
     varied = subject("llama")
     decoder = varied.module.get_decoder()
-    with shown(varied.module) as states, torch.inference_mode():
+    with recorded(varied.module) as states, torch.inference_mode():
         other = threading.Thread(target=lambda: decoder(torch.tensor([[5]])))
         other.start()
         other.join()

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from guideway.errors import LimitError, ModelError, SourceError, UnsupportedError
-from guideway.logits.classifier import Classifier, ClassifierTerm, asked
+from guideway.logits.classifier import Classifier, ClassifierTerm, classify
 from guideway.logits.classifier_sources import Function, Lexicon, classifier, fudge
 
 
@@ -97,7 +97,7 @@ class Distant(Estimator):
 
 
 def answers(source: Any, texts: list[str], **options: Any) -> list[float]:
-    return asked(classifier(source, alpha=1, **options), texts).exp().tolist()
+    return classify(classifier(source, alpha=1, **options), texts).exp().tolist()
 
 
 def test_a_function_gives_probabilities_or_their_logarithms():
@@ -149,7 +149,7 @@ def test_distances_from_a_border_are_log_odds():
     expected = 1 / (1 + math.exp(20))
     assert answers(Distant(), ["b", "a"]) == pytest.approx([expected, 1 - expected])
     assert answers(Distant(), ["b", "a"], label="clean") == pytest.approx([1 - expected, expected])
-    far = asked(classifier(Distant(), alpha=1, label="clean"), ["a" * 50])
+    far = classify(classifier(Distant(), alpha=1, label="clean"), ["a" * 50])
     assert far.tolist() == pytest.approx([-1980])  # where probabilities would be 0
 
 
@@ -244,4 +244,4 @@ def test_sources_and_settings_reach_the_term():
     assert (term.prompt, term.name) == (False, "share_of_a")
     term = fudge(share_of_a)  # the published defaults
     assert (term.alpha, term.top, term.every, term.rest, term.prompt) == (4, 200, 1, "drop", True)
-    assert asked(fudge(Probable(), label="clean", alpha=1), ["ab"]).exp().tolist() == [0.5]
+    assert classify(fudge(Probable(), label="clean", alpha=1), ["ab"]).exp().tolist() == [0.5]

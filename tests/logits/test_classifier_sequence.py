@@ -10,7 +10,7 @@ from transformers.pipelines import pipeline
 from transformers.tokenization_utils_tokenizers import PreTrainedTokenizerFast
 
 from guideway.errors import ModelError
-from guideway.logits.classifier import asked
+from guideway.logits.classifier import classify
 from guideway.logits.classifier_sources import BATCH, classifier
 
 WORDS = ["[PAD]", "[CLS]", "[SEP]", "[UNK]", *"abcdefgh"]
@@ -61,9 +61,9 @@ def test_a_batch_of_texts_is_what_the_model_says_of_each_alone(label: str):
     assert len(many) > BATCH
     for texts in (TEXTS, many):
         each = [logits(model, text).log_softmax(0)[labels.index(label)] for text in texts]
-        torch.testing.assert_close(asked(term, texts).float(), torch.stack(each))
+        torch.testing.assert_close(classify(term, texts).float(), torch.stack(each))
     both = pipeline("text-classification", model=model, tokenizer=tokenizer, device="cpu")
-    assert torch.equal(asked(term, TEXTS), asked(classifier(both, alpha=1, label=label), TEXTS))
+    assert torch.equal(classify(term, TEXTS), classify(classifier(both, alpha=1, label=label), TEXTS))
 
 
 def test_one_logit_and_several_labels_at_once_are_logistic():
@@ -71,7 +71,7 @@ def test_one_logit_and_several_labels_at_once_are_logistic():
     for labels, options, label in ((("score",), {}, None), (("a", "b", "c"), several, "b")):
         model = make_model(labels, **options)
         named = {} if label is None else {"label": label}
-        given = asked(classifier((model, make_tokenizer()), alpha=1, **named), TEXTS).float()
+        given = classify(classifier((model, make_tokenizer()), alpha=1, **named), TEXTS).float()
         place = 0 if label is None else labels.index(label)
         expected = torch.stack([logits(model, text)[place] for text in TEXTS])
         torch.testing.assert_close(given, torch.nn.functional.logsigmoid(expected))
@@ -87,16 +87,16 @@ def test_a_long_text_is_cut_on_the_left(longest: int, positions: int, read: str)
     model.config.max_position_embeddings = positions
     long = " ".join("abcdefgh" * (5 if positions else 1))
     term = classifier((model, tokenizer), alpha=1)
-    torch.testing.assert_close(asked(term, [long]).float(), logits(model, read).log_softmax(0)[1:2])
+    torch.testing.assert_close(classify(term, [long]).float(), logits(model, read).log_softmax(0)[1:2])
     named = classifier((model, tokenizer), alpha=1, label="yes")  # the second of two is meant
-    assert torch.equal(asked(term, [long]), asked(named, [long]))
+    assert torch.equal(classify(term, [long]), classify(named, [long]))
     assert tokenizer.truncation_side == "right"  # the user's own is left as it is
 
 
 def test_an_empty_text_is_one_token_where_the_tokenizer_gives_it_none():
     model = make_model(("no", "yes"))
     term = classifier((model, make_tokenizer(framed=False)), alpha=1)
-    alone, beside = asked(term, [""]), asked(term, ["a b c", ""])
+    alone, beside = classify(term, [""]), classify(term, ["a b c", ""])
     torch.testing.assert_close(alone[0], beside[1])
     with torch.inference_mode():
         expected = model(torch.tensor([[0]])).logits[0].log_softmax(0)[1]

@@ -19,7 +19,7 @@ from typing import Any, cast, final
 from guideway.api.result import Result
 from guideway.errors import UnsupportedError
 from guideway.generation.row.request import Completion
-from guideway.logits.classifier import Classifier, ClassifierTerm, asked
+from guideway.logits.classifier import Classifier, ClassifierTerm, classify
 from guideway.sampling.judges import number_from
 from guideway.sampling.settings import Sampling
 
@@ -57,14 +57,14 @@ def widened(sampling: Sampling) -> Sampling:
 
 def best(drawn: Sequence[Candidates]) -> list[list[Result]]:
     """The best texts of each prompt, best first, with their scores by the judge."""
-    known = _judged(drawn)
+    known = _judge_scores(drawn)
     return [_ranked(each, known)[: each.count] for each in drawn]
 
 
 Known = dict[tuple[int, str], float]  # the id of a judge, and the text → the score
 
 
-def _judged(drawn: Sequence[Candidates]) -> Known:
+def _judge_scores(drawn: Sequence[Candidates]) -> Known:
     """Scores by classifiers and functions, each called once."""
     judges = {id(each.sampling.best_by): each.sampling.best_by for each in drawn}
     known = Known()
@@ -88,7 +88,7 @@ def _scores(judge: Any, texts: list[str]) -> list[float]:
     if isinstance(judge, Classifier):
         judge = ClassifierTerm(judge, alpha=1, name=type(judge).__name__)
     if isinstance(judge, ClassifierTerm):
-        logs = asked(judge, texts) if judge.alpha else [0.0] * len(texts)  # 0 · −∞ is no number
+        logs = classify(judge, texts) if judge.alpha else [0.0] * len(texts)  # 0 · −∞ is no number
         return [judge.alpha * float(log) for log in logs]
     name = getattr(judge, "__qualname__", None) or type(judge).__name__
     return [number_from(judge, text, f"best_by: the function {name}") for text in texts]
@@ -106,7 +106,7 @@ def _has_value(result: Result) -> bool:
 
 def _ranked(drawn: Candidates, known: Known) -> list[Result]:
     judge = drawn.sampling.best_by
-    by_model = sorted(drawn.results, key=lambda each: -_own(each))
+    by_model = sorted(drawn.results, key=lambda each: -_model_score(each))
     whole = [each for each in by_model if _has_value(each)]
     rest = [replace(each, score=-math.inf) for each in by_model if not _has_value(each)]
     if judge == "majority":
@@ -114,11 +114,11 @@ def _ranked(drawn: Candidates, known: Known) -> list[Result]:
     elif judge is not None and judge != "logprob":
         scores = [known[id(judge), _read(drawn, each)] for each in whole]
         whole = [replace(each, score=n) for each, n in zip(whole, scores, strict=True)]
-        whole.sort(key=_own, reverse=True)  # stable: ties stay in the order of the model
+        whole.sort(key=_model_score, reverse=True)  # stable: ties stay in the order of the model
     return [*whole, *rest]
 
 
-def _own(result: Result) -> float:
+def _model_score(result: Result) -> float:
     return cast("float", result.score)
 
 

@@ -214,7 +214,7 @@ def _at_peak(live: Mapping[tuple[int, int], int], batch: int, context: int, tota
         total -= unit * size * sum(n * width for n, width in widths)
     if total < 0:  # the last layer's part of the cache did not exist yet
         return f"{' + '.join(terms)} - {shown(-total)}"
-    return " + ".join([*terms, shown(total)] if total or not terms else terms)
+    return " + ".join([*terms, with_unit(total)] if total or not terms else terms)
 
 
 def _of_sizes(sizes: Mapping[str, Any], dtype: "torch.dtype") -> Plan:
@@ -276,7 +276,7 @@ def bytes_of(size: int) -> str:
     return "1 byte" if size == 1 else f"{size} bytes"
 
 
-def shown(size: int) -> str:
+def with_unit(size: int) -> str:
     """A number of bytes with its unit, in powers of 1,000.
 
     >>> shown(216_739_312), shown(12)

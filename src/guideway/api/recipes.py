@@ -313,7 +313,7 @@ def maximum(*models: Model) -> Model:
     Raises:
         SourceError: no model is given.
     """
-    first, *others = _several(models)
+    first, *others = _at_least_one(models)
     return first.maximum(*others)
 
 
@@ -330,11 +330,11 @@ def minimum(*models: Model) -> Model:
     Raises:
         SourceError: no model is given.
     """
-    first, *others = _several(models)
+    first, *others = _at_least_one(models)
     return first.minimum(*others)
 
 
-def _several(models: Sequence[Model]) -> list[Model]:
+def _at_least_one(models: Sequence[Model]) -> list[Model]:
     if not models:
         raise SourceError("maximum and minimum need at least one model")
     return [as_model(model) for model in models]

@@ -25,7 +25,7 @@ from guideway.generation.loop import Decoding
 from guideway.generation.row.request import Completion
 from guideway.generation.stopping import awaited
 from guideway.language.special_tokens import beginning
-from guideway.models.progress import Progress, shown
+from guideway.models.progress import Progress, rows_shown
 from guideway.search.loop import Searching
 from guideway.sources.sources import check_count, check_flag, check_option
 from guideway.vocabulary.vocabulary import Vocabulary
@@ -38,7 +38,7 @@ logger: Final = logging.getLogger(__name__)
 @final
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """How the rows of a call run; other values are a SourceError.
+    """Options of a run of rows; other values are a SourceError.
 
     Attributes:
         batch_size: prompts that run at once; None for as many as have `AT_ONCE` rows.
@@ -67,7 +67,7 @@ def run(call: Call, options: RunOptions) -> tuple[list[Result], bool]:
     done, batch = list[Result](), None
     try:
         jobs = call.jobs(keep_errors=options.on_error == "return")
-        with shown(options.progress, len(jobs)) as report:
+        with rows_shown(options.progress, len(jobs)) as report:
             for own in _batches(jobs, options.batch_size):
                 batch = _Batch(call, options, own, report)
                 batch.run()
@@ -164,10 +164,10 @@ class _Batch:
 
         def read() -> None:
             for n, done in zip(drawn, decoding.completions, strict=True):
-                self._keep(n, jobs[n], done)
+                self._set_result(n, jobs[n], done)
             for own, found in zip(shared, searching.completions, strict=True):
                 for n, done in zip(own, found, strict=False):  # a search may find fewer
-                    self._keep(n, jobs[n], done)
+                    self._set_result(n, jobs[n], done)
 
         try:
             for event in decoding:
@@ -185,7 +185,7 @@ class _Batch:
         if self._options.on_error == "raise":
             raise error
 
-    def _keep(self, n: int, job: Job, done: Completion) -> None:
+    def _set_result(self, n: int, job: Job, done: Completion) -> None:
         if n not in self._found or done.finish_reason != "interrupted":
             self._found[n] = read_result(job, done, self._call.ensemble.vocabulary)
 
@@ -204,10 +204,10 @@ class _Batch:
         found |= dict(zip(compared, best([*compared.values()]), strict=True))
         for number, results in found.items():
             for result in results:
-                self._settle(number, result, raises=judged)
+                self._raise_of(number, result, raises=judged)
         return [result for results in found.values() for result in results]
 
-    def _settle(self, number: int, result: Result, *, raises: bool) -> None:
+    def _raise_of(self, number: int, result: Result, *, raises: bool) -> None:
         """Let an error of a value know its result, and raise it."""
         error = result.error
         if isinstance(error, InvalidValueError):

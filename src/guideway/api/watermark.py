@@ -177,7 +177,7 @@ class Detection:
 
 def _compiled(constraint: object, reader: PromptReader | None) -> CompiledConstraint | None:
     if isinstance(constraint, CompiledConstraint):
-        if reader is not None and not _alike(reader.vocabulary, constraint.vocabulary):
+        if reader is not None and not _same_tokens(reader.vocabulary, constraint.vocabulary):
             raise SourceError("the constraint was compiled for another vocabulary")
         return constraint
     if constraint is None:
@@ -199,7 +199,7 @@ def _check_model(
             "leave it out",
             feature=f"entropy weights with {scheme.kind}",
         )
-    if vocabulary is not None and not _alike(vocabulary, model.vocabulary):
+    if vocabulary is not None and not _same_tokens(vocabulary, model.vocabulary):
         raise ModelError("model= has another vocabulary than the text")
     width = model.vocabulary.width
     if unknown := [token for token in tokens if token >= width]:
@@ -346,7 +346,7 @@ def _is_id(given: object) -> bool:
     return whole and 0 <= cast("int", given) < 1 << 31
 
 
-def _alike(one: Vocabulary, other: Vocabulary) -> bool:
+def _same_tokens(one: Vocabulary, other: Vocabulary) -> bool:
     """Return True if two vocabularies have equal tokens, padding aside."""
     if one is other:
         return True

@@ -234,7 +234,7 @@ class Arena:
         return divmod(self.number("stacks.rows", stack), 1 << 32)
 
     def macro(self, macro: int) -> tuple[bool, bool]:
-        """Whether a macro state accepts, and whether it is unsure."""
+        """Return whether a macro state accepts, and whether it is unsure."""
         _, _, accepts, unsure, *_ = self.row("macros.rows", macro)
         return bool(accepts), bool(unsure)
 

@@ -88,11 +88,11 @@ class CostToEnd:
 
     def farthest(self, state: int) -> float:
         """Greatest distance from an end within a lexical state."""
-        return _known(self._spans.farthest(self._dfa, state))
+        return _or_infinite(self._spans.farthest(self._dfa, state))
 
     def farthest_bounded(self, record: list[int]) -> float:
         """Greatest distance from an end within a BOUNDED node."""
-        return _known(self._spans.farthest_bounded(self._dfa, record))
+        return _or_infinite(self._spans.farthest_bounded(self._dfa, record))
 
     def _least(self, ways: Iterable[_Way], measure: Callable[[_Way], float]) -> float:
         """Least known bound of some alternatives; if none is known, enter nodes until one is.
@@ -134,7 +134,7 @@ class CostToEnd:
             case at.NAMED:
                 found = _ROUGHLY * self._expression(node, depth)
             case _:
-                found = self._within(record, depth) if kind in _FRAMES else inf
+                found = self._rest_of_object(record, depth) if kind in _FRAMES else inf
         return found
 
     def forked(self, node: int) -> Iterator[int]:
@@ -153,11 +153,11 @@ class CostToEnd:
         return self.macro(self.pda.run(at.ENTER, node), depth)
 
     def _lexeme(self, state: int) -> float:
-        return _known(self._spans.least(self._dfa, state))
+        return _or_infinite(self._spans.least(self._dfa, state))
 
     def _lexical(self, record: list[int]) -> float:
         if record[0] == at.BOUNDED:
-            return _known(self._spans.least_bounded(self._dfa, record))
+            return _or_infinite(self._spans.least_bounded(self._dfa, record))
         return self._lexeme(record[1]) + (self.items(record) if record[0] == at.COUNTED else 0)
 
     def items(self, record: list[int]) -> float:
@@ -170,7 +170,7 @@ class CostToEnd:
         item = self._least([one for one in targets if one != DEAD_END], self._lexeme)
         return needed + item * needed
 
-    def _within(self, record: list[int], depth: int) -> float:
+    def _rest_of_object(self, record: list[int], depth: int) -> float:
         """Rest of an object, or of a list of names."""
         kind, frame = record[:2]
         names = FrameNames(self._arena, frame)
@@ -186,7 +186,7 @@ class CostToEnd:
 
         def member(rank: int) -> float:
             if rank == _OTHER:
-                return self._other(names, len('""') + UNLIKE, depth)
+                return self._unnamed(names, len('""') + UNLIKE, depth)
             return self.member(names, rank, depth)
 
         return self._least(keys, member) + self.missing(names, depth)
@@ -201,7 +201,7 @@ class CostToEnd:
 
         def rest(rank: int) -> float:
             if rank == _OTHER:
-                member = self._lexeme(state) + self._other(names, 0 if may_end else UNLIKE, depth)
+                member = self._lexeme(state) + self._unnamed(names, 0 if may_end else UNLIKE, depth)
             else:
                 member = self.member(names, rank, depth, read=read + len('"'))
             return member + self.missing(names, depth, but=rank)
@@ -225,12 +225,12 @@ class CostToEnd:
         colon = 0 if names.object.bare else self.node(names.object.colon, depth)
         return key + self.node(names.value(rank), depth) + colon
 
-    def _other(self, names: FrameNames, key: int, depth: int) -> float:
+    def _unnamed(self, names: FrameNames, key: int, depth: int) -> float:
         """A key of `key` bytes that is no name, and its value."""
         return key + self.node(names.object.other, depth) + self.node(names.object.colon, depth)
 
 
-def _soon(ask: Callable[[], float], parts: int) -> float:
+def _bounded(ask: Callable[[], float], parts: int) -> float:
     """A bound; infinite if it takes more than so many parts of automata, or space."""
     found = list[float]()
 
@@ -243,7 +243,7 @@ def _soon(ask: Callable[[], float], parts: int) -> float:
     return found[0] if found else inf
 
 
-def _known(found: int | None) -> float:
+def _or_infinite(found: int | None) -> float:
     return inf if found is None else found
 
 
@@ -292,9 +292,9 @@ class CostAfterToken:
         """
         if self._left == 0:
             return inf
-        found = _soon(lambda: self._enough(macro), _FUEL)
+        found = _bounded(lambda: self._enough(macro), _FUEL)
         self._left -= found == inf
-        return found if found == inf else found + self._off * self._passed()
+        return found if found == inf else found + self._off * self._literals_passed()
 
     def _enough(self, macro: int) -> float:
         self._near.begin(_SOUGHT)
@@ -308,7 +308,7 @@ class CostAfterToken:
             return inf
         return max((self._most.get(part.node, inf) + part.more for part in parts), default=0)
 
-    def _passed(self) -> int:
+    def _literals_passed(self) -> int:
         """Most literals of cycles that one token can pass, counted by their last bytes."""
         if not self._off:
             return 0
@@ -340,7 +340,7 @@ class CostAfterToken:
             self._parts[node] = parts = [*self._look(node)]  # without fuel it stays in _todo
             self._new.append(node)
             self._todo[-1:] = [part.node for part in parts]
-        while growing := self._settle():
+        while growing := self._fixpoint():
             around = {node for node in growing if any(p.passed for p in self._parts[node])}
             more = _OFF[_OFF.index(self._off) + (around <= self._around) :]
             if not more:
@@ -351,7 +351,7 @@ class CostAfterToken:
         self._new = list[int]()
         return True
 
-    def _settle(self) -> list[int]:
+    def _fixpoint(self) -> list[int]:
         """Update the bounds of new nodes to a fixpoint; return those that still grow."""
         most, off, around, new = self._most, self._off, self._around, self._new[::-1]
         most.update(dict.fromkeys(new, 0))
@@ -380,9 +380,9 @@ class CostAfterToken:
             thing, member = divmod(-1 - node, 2 * _NAMES)
             return self._member(thing, member - 1) if member else self._object(thing)
         record = self._arena.record(node)
-        return self._read(record) if record[0] in _READ else self._held(node, record)
+        return self._read(record) if record[0] in _READ else self._inner_parts(node, record)
 
-    def _held(self, node: int, record: list[int]) -> Iterator[_Part]:
+    def _inner_parts(self, node: int, record: list[int]) -> Iterator[_Part]:
         """Positions within a node that contains nodes; infinite for unknown kinds."""
         kind, a, b, *_ = record
         match kind:
@@ -538,7 +538,7 @@ class CompletionCost:
             return None
         near = self._cost_to_end(pda)
         near.begin(_ENTERED)
-        return _finite(_soon(lambda: near.macro(macro), _BRIEFLY))
+        return _finite(_bounded(lambda: near.macro(macro), _BRIEFLY))
 
     def _cost_to_end(self, pda: PushdownAutomaton) -> CostToEnd:
         beside = self._states.beside

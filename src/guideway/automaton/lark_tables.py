@@ -49,7 +49,7 @@ class LalrNodes:
         place = argument.place if isinstance(argument, ReadLine) else argument
         line = 0
         if isinstance(argument, ReadLine):
-            line = self._line(argument.text, argument.columns, argument.after)
+            line = self._line_node(argument.text, argument.columns, argument.after)
         states: list[int] = []
         frame: Frame | None = place.stack
         while frame is not None:
@@ -105,7 +105,7 @@ class LalrNodes:
             word = None if self._free is None else self._free.word(way)
             free = 0 if word is None else self._spacer(word)
             return [read, self._numbers[way.terminal], at.EVERYWHERE, free]
-        begun = [self._line(each.text, None, each.after) for each in way.exits]
+        begun = [self._line_node(each.text, None, each.after) for each in way.exits]
         line = begun[0] if len(begun) == 1 else self._arena.choice(begun)
         if way.guard is not EPSILON:
             line = self._arena.make(at.SEQUENCE, self._pda.node(way.guard), line)
@@ -119,7 +119,7 @@ class LalrNodes:
             return self._pda.entered(text)
         return self._arena.make(at.LITERAL, self._arena.pool(word), len(word), at.NIL)
 
-    def _line(self, text: Expr, columns: int | None, after: Expr) -> int:
+    def _line_node(self, text: Expr, columns: int | None, after: Expr) -> int:
         if not self._dfa.alive(text) or not self._dfa.alive(after) or self._lines is None:
             return at.DEAD
         free = 0

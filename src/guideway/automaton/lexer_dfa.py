@@ -163,7 +163,7 @@ class LexerDfa:
     def alive(self, expr: Expr) -> bool:
         if expr.inhabited and self.spellable == ALL_BYTES:  # needs no records
             return True
-        return self._asked(at.IS_ALIVE, expr)
+        return self._answer(at.IS_ALIVE, expr)
 
     def meets(self, state: int, expr: Expr) -> bool:
         """Return True if a state and a regular expression have a common text."""
@@ -175,9 +175,9 @@ class LexerDfa:
 
     def is_open(self, expr: Expr) -> bool:
         """Return True if every prefix of a text surely has infinitely many continuations."""
-        return surely_open(expr) or self._asked(at.IS_OPEN, expr)
+        return surely_open(expr) or self._answer(at.IS_OPEN, expr)
 
-    def _asked(self, what: int, expr: Expr) -> bool:
+    def _answer(self, what: int, expr: Expr) -> bool:
         """Ask the kernels about a regular expression, once."""
         found = self._answers.get((what, expr))
         if found is None:
@@ -202,7 +202,7 @@ class LexerDfa:
 
     def countable(self, item: Expr) -> bool:
         """Return True if repetitions of `item` can be counted: no text is a prefix of another."""
-        return self._asked(at.IS_CODE, item)
+        return self._answer(at.IS_CODE, item)
 
 
 def _bytes_of(members: int) -> "np.typing.NDArray[np.bool_]":

@@ -235,17 +235,17 @@ def describe_strings(strings: DifferentStrings, style: JsonStyle, pda: Nodes) ->
 
 def describe_style(style: JsonStyle, dfa: LexerDfa) -> Object:
     """An object with only those fields set that depend on the spelling of keys."""
-    begun, key, _ = _spelled(style)
+    begun, key, _ = _key_texts(style)
     return Object(start=dfa.state(begun), quoted=dfa.state(key), plain=style.spelling.plain)
 
 
 def end_of_object(style: JsonStyle) -> Expr:
     """The closing brace with the white space before it."""
-    return _spelled(style)[2]
+    return _key_texts(style)[2]
 
 
 @lru_cache(maxsize=64)
-def _spelled(style: JsonStyle) -> tuple[Expr, Expr, Expr]:
+def _key_texts(style: JsonStyle) -> tuple[Expr, Expr, Expr]:
     """Any key after its opening quote, any key with it, and the end of an object."""
     begun = concat(style.spelling.content, QUOTE)
     return begun, concat(QUOTE, begun), concat(style.closing, literal("}"))
@@ -428,11 +428,11 @@ class MemberNodes:
         return self._machine.unfold(Call(self._template, Member(self._rests[state], key)))
 
     def _member(self, rest: Rest) -> int:
-        found = [self._named(rest), self._other(rest)]
+        found = [self._named(rest), self._unnamed_key(rest)]
         options = [node for node in found if node != at.DEAD]
         return self._pda.arena.choice(options) if options else at.DEAD
 
-    def _other(self, rest: Rest) -> int:
+    def _unnamed_key(self, rest: Rest) -> int:
         other = concat(QUOTE, self._template.other(rest))
         return self._pda.node(other) if self._machine.alive(other) else at.DEAD
 

@@ -60,15 +60,15 @@ _MANY: Final = 64  # requested nodes before batches of as many; 5,400 one by one
 class Known:
     """Expressions and nodes of one automaton.
 
-    `told` has the nodes already entered, `words` inner choices of a choice of words.
+    `seen` has the nodes already entered, `words` inner choices of a choice of words.
     """
 
-    __slots__ = ("__weakref__", "exprs", "nodes", "told", "words")
+    __slots__ = ("__weakref__", "exprs", "nodes", "seen", "words")
 
     def __init__(self) -> None:
         self.nodes: dict[Expr, int] = {}
         self.exprs: list[Expr] = []
-        self.told: set[int] = set()
+        self.seen: set[int] = set()
         self.words: set[Alt] = set()
 
     def named(self, expr: Expr) -> tuple[int, int]:
@@ -98,7 +98,7 @@ class PushdownAutomaton:
         self.arena, self._mask_store = Arena(mask_cache.plan), mask_cache.mask_store()
         self._mask_store.describe(self.arena.context)
         self._lengths, self._known = dict[int, Lengths](), Known()
-        self._known.nodes, self._known.told = {EMPTY: at.DEAD, EPSILON: at.NIL}, {at.DEAD, at.NIL}
+        self._known.nodes, self._known.seen = {EMPTY: at.DEAD, EPSILON: at.NIL}, {at.DEAD, at.NIL}
         self.arena.make(at.DEAD)
         self.arena.make(at.NIL)
         self.arena.make(at.LITERAL, self.arena.pool(b"}"), 1, at.NIL)  # CLOSE_BRACE
@@ -125,7 +125,7 @@ class PushdownAutomaton:
         if self.marks.any:
             self.arena.context.read_text = text
         code = self._run(self.arena.context, at.READ, macro, token, self._row, self._spare)
-        return code if code >= 0 else self._served(code, at.READ, macro, token)
+        return code if code >= 0 else self._run_served(code, at.READ, macro, token)
 
     def fill(self, macro: int) -> "tuple[Row, list[int], bool]":
         """Mask of a macro state, its unsure tokens, and whether the mask is on the mask store."""
@@ -133,7 +133,7 @@ class PushdownAutomaton:
             return *self.marks.masks[macro], False
         context, row, spare = self.arena.context, self._row, self._spare
         code = self._run(context, at.FILL, macro, 1, row, spare)
-        code = code if code >= 0 else self._served(code, at.FILL, macro, 0)
+        code = code if code >= 0 else self._run_served(code, at.FILL, macro, 0)
         if code == 0 and context.any_unsure:
             return self.marks.kept(macro, row.copy(), self.arena.unsure(row))
         number = code or self._mask_store.put(row, context.row_code)
@@ -147,9 +147,9 @@ class PushdownAutomaton:
         """Call `kernels.entry.run`, serving its requests, until done; it writes to the rows."""
         rows = (self._spare, self._spare) if row is None or exits is None else (row, exits)
         code = self._run(self.arena.context, what, a, b, *rows)
-        return code if code >= 0 else self._served(code, what, a, b, *rows)
+        return code if code >= 0 else self._run_served(code, what, a, b, *rows)
 
-    def _served(self, code: int, what: int, a: int, b: int, *rows: Row) -> int:
+    def _run_served(self, code: int, what: int, a: int, b: int, *rows: Row) -> int:
         (row, spare), context = rows or (self._row, self._spare), self.arena.context
         asked: dict[int, int] = {}
         while code < 0:
@@ -170,7 +170,7 @@ class PushdownAutomaton:
     def entered(self, expr: Expr) -> int:
         """Node of an expression, translated now, as the kernels enter it next."""
         node = self.node(expr)
-        if node not in self._known.told:
+        if node not in self._known.seen:
             self._tell(node)
         return node
 
@@ -200,9 +200,9 @@ class PushdownAutomaton:
         self._entered = [wanted]
         while self._entered:
             node = self._entered.pop()
-            if node == wanted or node not in self._known.told:
+            if node == wanted or node not in self._known.seen:
                 self.arena.set_target(node, self._target(node))
-                self._known.told.add(node)
+                self._known.seen.add(node)
 
     def _look_ahead(self, known: int, ahead: int) -> None:
         """Translate the regular expressions among the newest nodes and their successors."""
@@ -323,8 +323,8 @@ class PushdownAutomaton:
             return self._translate(concat(count, tail))
         if (fields := bounded_fields(rest, count, tail, self.dfa)) is None:
             return None
-        behind = self.node(tail.tail if isinstance(tail, Concat) else EPSILON)
-        return self.arena.make(at.SEQUENCE, self.arena.make(at.BOUNDED, *fields), behind)
+        after = self.node(tail.tail if isinstance(tail, Concat) else EPSILON)
+        return self.arena.make(at.SEQUENCE, self.arena.make(at.BOUNDED, *fields), after)
 
     def _count(self, repeated: Repeat) -> int:
         between = self.dfa.state(repeat(repeated.item))

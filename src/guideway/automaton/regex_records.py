@@ -68,7 +68,7 @@ class Records:
 
     def ask(self, what: int, a: int, *, begins: int = 0) -> int:
         """Result of `kernels.entry.lexemes`; -1 after `begins` restarts of a search, if given."""
-        return self._asked(what, a, _NONE, _NONE, begins)
+        return self._run(what, a, _NONE, _NONE, begins)
 
     def new_state(self) -> int:
         made = self.context.states.used
@@ -105,7 +105,7 @@ class Records:
     def both(self, left: int, right: int) -> int:
         """The record of an intersection."""
         made = np.zeros(1, np.int64)
-        self._asked(at.WRITE, 0, np.array([at.AND, left, right, 0, 0]), made)
+        self._run(at.WRITE, 0, np.array([at.AND, left, right, 0, 0]), made)
         return int(made[0])
 
     def _regex(self, record: int) -> Regex:
@@ -180,7 +180,7 @@ class Records:
                     program += (at.EPSILON_KIND, 0, 0, 0, 0)
         made = np.zeros(len(exprs), np.int64)
         written = np.frombuffer(array("q", program + options), np.int64)  # 3 times faster
-        self._asked(at.WRITE, 0, written, made)
+        self._run(at.WRITE, 0, written, made)
         known.update(zip(exprs, made.tolist(), strict=True))
 
     def _of_rule(self, rule: Rule) -> tuple[int, ...]:
@@ -188,7 +188,7 @@ class Records:
         sure = rule.inhabited and not rule.needs & ~self._spellable
         return at.RULE, len(self._rules) - 1, int(sure), 0, 0
 
-    def _asked(
+    def _run(
         self,
         what: int,
         a: int,
@@ -296,9 +296,9 @@ def counted_apart(
     count = max(counts, key=lambda c: c.low if c.high is None else c.high)
     others: list[Expr] = []
     for part in parts:
-        merged = count if part is count else _merged(count, part, alive)
+        merged = count if part is count else _one_count(count, part, alive)
         if merged is None and part in counts:
-            merged = _merged(part, count, alive)
+            merged = _one_count(part, count, alive)
         if merged is None:
             others.append(part)
         else:
@@ -310,7 +310,7 @@ def counted_apart(
 
 
 def holds(
-    expr: Expr, wanted: "Callable[[Expr], bool]", behind: Expr, known: "dict[Expr, bool]"
+    expr: Expr, wanted: "Callable[[Expr], bool]", follower: Expr, known: "dict[Expr, bool]"
 ) -> bool:
     """Return True if a `wanted` part is directly followed by `behind` somewhere in an expression.
 
@@ -328,16 +328,16 @@ def holds(
             todo += missing
             continue
         known[part] = any(known[inner] for inner in below) or (
-            isinstance(part, Concat) and _is_before(part, behind) and wanted(part.head)
+            isinstance(part, Concat) and _is_before(part, follower) and wanted(part.head)
         )
     return known[expr]
 
 
-def _is_before(part: Concat, behind: Expr) -> bool:
-    return (part.tail.head if isinstance(part.tail, Concat) else part.tail) is behind
+def _is_before(part: Concat, follower: Expr) -> bool:
+    return (part.tail.head if isinstance(part.tail, Concat) else part.tail) is follower
 
 
-def _merged(count: Expr, other: Expr, alive: "Callable[[Expr], bool]") -> Repeat | None:
+def _one_count(count: Expr, other: Expr, alive: "Callable[[Expr], bool]") -> Repeat | None:
     """Both counts as one if `other` repeats a part of what `count` counts, else None."""
     if not (isinstance(count, Repeat) and isinstance(other, Repeat)):
         return None

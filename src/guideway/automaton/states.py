@@ -254,7 +254,7 @@ class States:
             with while_there_is_room:
                 self._move(state)
                 return self._filled(state)
-            self._leave(state)
+            self._move_to_plain(state)
             return self._filled(state)
 
     def after(self, state: State, token: int) -> State | None:
@@ -270,7 +270,7 @@ class States:
         with while_there_is_room:
             self._move(state)
             return self._after(state, token)
-        self._leave(state)
+        self._move_to_plain(state)
         rest = self._read_plainly(state, token)
         found = None if rest is None else self._plain_state(rest)
         if found is not None:
@@ -286,7 +286,7 @@ class States:
         if found.pda is not None:
             self._pda.states[state.macro] = state
 
-    def _leave(self, state: State) -> None:
+    def _move_to_plain(self, state: State) -> None:
         """Move a state to the plain engine: slow, but without bounded tables: masks never fail."""
         self._machine.living.consult(None)
         state.know_rest(self.rest(state))
@@ -336,12 +336,12 @@ class States:
             self._renew()
 
     def _after(self, state: State, token: int) -> State | None:
-        found = self._reached(state, token)
+        found = self._find_after(state, token)
         if found is not None:
             state.follow(token, found)
         return found
 
-    def _reached(self, state: State, token: int) -> State | None:
+    def _find_after(self, state: State, token: int) -> State | None:
         if token >= len(self._tokens) or not self._tokens[token]:
             return None
         pda = state.reader()
@@ -371,7 +371,7 @@ class States:
             rest = None if rest is None else self._machine.step(rest, byte)
         return rest
 
-    def _sure(self, state: State, pda: PushdownAutomaton, unsure: list[int]) -> Iterator[int]:
+    def _decided(self, state: State, pda: PushdownAutomaton, unsure: list[int]) -> Iterator[int]:
         """The allowed ones among the unsure tokens of a mask.
 
         Kernels are asked first: the plain engine reads the whole text again, 90 ms for 1,600 bytes.
@@ -415,7 +415,7 @@ class States:
         row, unsure, stored_row = pda.fill(state.macro)
         if unsure:
             row = row.copy()
-            for token in self._sure(state, pda, unsure):
+            for token in self._decided(state, pda, unsure):
                 row[token >> 5] |= np.uint32(1 << (token & 31))
             row.flags.writeable = False
         return row, stored_row

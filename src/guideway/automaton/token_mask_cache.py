@@ -240,7 +240,7 @@ class TokenMaskCache:
     def make_exits(self, state_mask: int, leads: "NDArray[np.uint64]") -> None:
         """Make the trie of those exits of a state mask that begin with one of these bytes."""
         with self._lock:
-            left = self._taken(*self._states[state_mask], leads)
+            left = self._walk_subtree(*self._states[state_mask], leads)
             self._add_exits(state_mask, leads, left)
 
     def _add_exits(self, state_mask: int, leads: "NDArray[np.uint64]", left: int) -> None:
@@ -262,7 +262,7 @@ class TokenMaskCache:
             self._context.cursor = 0
             items = np.full(len(self.token_at) - 1, -1, np.int32)
             found = self._left
-            count = self._served(lambda c: count_rows(c, state, items, found))
+            count = self._run(lambda c: count_rows(c, state, items, found))
             if count * 2 > len(found):
                 raise self._full()
             roots = self._counted_roots(found[: count * 2].reshape(-1, 2).copy())
@@ -290,18 +290,18 @@ class TokenMaskCache:
         """Make a state mask; return its number."""
         from guideway.automaton.kernels.entry import draw_state_mask
 
-        left = self._taken(below, state, leads)
+        left = self._walk_subtree(below, state, leads)
         ended, _, doubts, leaves = self._begun[:4].tolist()
         ranges = self._found[: 2 * ended + 2]
         if len(ranges) < 2 * ended + 2 or left + doubts > len(self._left):
             raise self._full()
         unsure = 0
         if doubts:
-            unsure = self._list(np.array([doubts], np.int32)) + 1
-            self._list(self._left[-doubts:])
+            unsure = self._append_listed(np.array([doubts], np.int32)) + 1
+            self._append_listed(self._left[-doubts:])
         first, last, row = 0, 0, -1
         if below != 0 or int((ranges[1::2] - ranges[::2]).sum()) <= _FEW:
-            first = self._list(ranges)
+            first = self._append_listed(ranges)
             last = first + len(ranges)
         else:
             row = self._room("base")
@@ -312,22 +312,22 @@ class TokenMaskCache:
             self._add_exits(made, leads, left)
         return made
 
-    def _list(self, numbers: "NDArray[np.int32]") -> int:
+    def _append_listed(self, numbers: "NDArray[np.int32]") -> int:
         first = self._room("listed", len(numbers))
         self.listed[first : first + len(numbers)] = numbers
         return first
 
-    def _taken(self, below: int, state: int, leads: "NDArray[np.uint64]") -> int:
+    def _walk_subtree(self, below: int, state: int, leads: "NDArray[np.uint64]") -> int:
         """Walk a subtree: ranges of tokens in `_found`; return the number of exits in `_left`."""
         from guideway.automaton.kernels.entry import state_mask
 
         self._context.cursor = 0
         self._begun[:4] = 0
         found, left = self._found, self._left
-        self._served(lambda c: state_mask(c, below, state, found, left, leads))
+        self._run(lambda c: state_mask(c, below, state, found, left, leads))
         return int(self._begun[1])
 
-    def _served(self, kernel: "Callable[[Context], int]") -> int:
+    def _run(self, kernel: "Callable[[Context], int]") -> int:
         while True:
             with self.dfa.lock:
                 code = kernel(self._context)

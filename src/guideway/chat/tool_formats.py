@@ -1,4 +1,4 @@
-"""How chat models write calls of tools, with the source of each format.
+"""Formats in which chat models write calls of tools, each with its source.
 
     reply = free text, or opening, calls with `between` between them, closing
     call = head, the name, middle, the arguments as JSON, tail
@@ -40,7 +40,7 @@ _MIDDLE: Final = _sources('", "arguments": ')
 @final
 @dataclass(frozen=True, slots=True)
 class Format:
-    """How one family of models writes calls; see the module for the places of texts.
+    """The notation of calls of one family of models; see the module for the places of texts.
 
     Attributes:
         head, middle: those of a JSON object if not given.

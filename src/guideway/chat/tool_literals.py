@@ -123,10 +123,10 @@ class _Writer:
             raise self._refused("a value of any type", "say which with `type`")
         options: list[Source] = []
         for kind in possible:
-            options += self._of(kind, address, depth, alone=len(possible) == 1)
+            options += self._typed(kind, address, depth, alone=len(possible) == 1)
         return _either(options)
 
-    def _of(self, kind: Kind, address: Address, depth: int, *, alone: bool) -> Iterator[Source]:
+    def _typed(self, kind: Kind, address: Address, depth: int, *, alone: bool) -> Iterator[Source]:
         yes, no, null = map(Literal, self._form.words)
         match kind:
             case "null":
@@ -182,7 +182,7 @@ class _Writer:
             key = name if bare else json.dumps(name, ensure_ascii=False)
             value = self._value(said.properties[name], depth + 1)
             members.append((Sequence((Literal(key), between, value)), name in said.required))
-        return _some(members, self._form.comma)
+        return _optional_members(members, self._form.comma)
 
     def _is_name(self, name: str) -> bool:
         """Return True if a name needs no quotes."""
@@ -225,7 +225,7 @@ class _Writer:
         )
 
 
-def _some(members: list[tuple[Source, bool]], comma: Source) -> Source:
+def _optional_members(members: list[tuple[Source, bool]], comma: Source) -> Source:
     """The members in order; only required ones must be there."""
     after: list[Source] = []
     options: list[Source] = []

@@ -41,7 +41,7 @@ def draw(value: object) -> Iterator[str]:
     stack: list[tuple[str, str, Child]] = [("", "", ("", value))]
     while stack:
         first, rest, (name, part) = stack.pop()
-        label, children = _look(part, seen)
+        label, children = _label(part, seen)
         line = first + (f"{name}: " if name else "") + label
         yield line if len(line) <= WIDEST + len(first) else line[: WIDEST + len(first)] + "…"
         marks = [("├── ", "│   ")] * (len(children) - 1) + [("└── ", "    ")]
@@ -49,7 +49,7 @@ def draw(value: object) -> Iterator[str]:
         stack.extend(reversed(below))
 
 
-def _look(part: object, seen: set[Expr]) -> tuple[str, list[Child]]:
+def _label(part: object, seen: set[Expr]) -> tuple[str, list[Child]]:
     """The label of a part, and the parts below it."""
     match part:
         case Bytes(members):
@@ -57,17 +57,17 @@ def _look(part: object, seen: set[Expr]) -> tuple[str, list[Child]]:
         case Concat():
             parts = _joined(part, seen)
             return (
-                _look(parts[0], seen) if len(parts) == 1 else ("Concat", [("", p) for p in parts])
+                _label(parts[0], seen) if len(parts) == 1 else ("Concat", [("", p) for p in parts])
             )
         case _Word(text):
             return f'"{text}"', []
         case Rule() | Call() | Capture():
-            return _look_behind(part, seen)
+            return _label_reference(part, seen)
         case _:
-            return _look_into(part)
+            return _label_fields(part)
 
 
-def _look_behind(part: Rule | Call | Capture, seen: set[Expr]) -> tuple[str, list[Child]]:
+def _label_reference(part: Rule | Call | Capture, seen: set[Expr]) -> tuple[str, list[Child]]:
     """The label and the parts of a node that refers to another, which is drawn once."""
     name = part.name if isinstance(part, Rule) else type(part.template).__name__
     label = f"{type(part).__name__} {name}"
@@ -83,7 +83,7 @@ def _look_behind(part: Rule | Call | Capture, seen: set[Expr]) -> tuple[str, lis
             return label, [("", item)]
 
 
-def _look_into(part: Any) -> tuple[str, list[Child]]:
+def _label_fields(part: Any) -> tuple[str, list[Child]]:
     """The label and the parts of any value: fields without parts are in the label."""
     if not _is_node(part):
         return ("", list(_contents("", part))) if _is_box(part) else (repr(part), [])

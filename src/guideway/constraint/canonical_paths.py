@@ -84,13 +84,13 @@ class Routes:
         key = (rest, place, joined)
         found = self._options.get(key)
         if found is None:
-            made = self._gathered(rest, place, joined)
+            made = self._collect(rest, place, joined)
             found = remember(self._options, key, made, _MOST_OPTIONS)
         return found
 
     def route(self, spot: Spot) -> Route | None:
         """Tokens to an end, None if there are none."""
-        found = self._settle(spot.rest, spot.place)
+        found = self._free_route(spot.rest, spot.place)
         if found is not None:
             return found
         if spot not in self._known:
@@ -112,13 +112,13 @@ class Routes:
             found += tokens
         return tuple(found)
 
-    def _gathered(self, rest: Expr, place: int, joined: bool) -> Options:
+    def _collect(self, rest: Expr, place: int, joined: bool) -> Options:
         tokens, numbers, places, unsure = self._reached(rest, place, joined)
         pairs, back = np.unique(numbers.astype(np.int64) << 32 | places, return_inverse=True)
         states = {n: self._rows.state(n) for n in np.unique(numbers).tolist()}
         lengths = np.full(len(pairs), -1)
         for at, pair in enumerate(pairs.tolist()):
-            route = self._settle(states[pair >> 32], pair & 0xFFFFFFFF)
+            route = self._free_route(states[pair >> 32], pair & 0xFFFFFFFF)
             lengths[at] = -1 if route is None else len(route)
         found = lengths[back]
         opened: list[int] = []
@@ -150,26 +150,26 @@ class Routes:
         ]
         return tokens[kept], reached.numbers[kept].astype(np.int64), places[kept], unsure
 
-    def _settle(self, rest: Expr, place: int) -> Route | None:
+    def _free_route(self, rest: Expr, place: int) -> Route | None:
         """A route regardless of the last token."""
         key = (rest, place)
         if key not in self._settled:
-            remember(self._settled, key, self._settling(rest, place), _MOST_KNOWN)
+            remember(self._settled, key, self._find_free_route(rest, place), _MOST_KNOWN)
         return self._settled[key]
 
-    def _settling(self, rest: Expr, place: int) -> Route | None:
+    def _find_free_route(self, rest: Expr, place: int) -> Route | None:
         automaton = self._automaton
         if rest.nullable and automaton.ends(place):
             return ()
         if automaton.inside(place):
             return None
-        for route in self._drafted(rest, every=False):
+        for route in self._text_routes(rest, every=False):
             quiet = route and not automaton.restless[route[0]]
             if quiet and automaton.ends(automaton.run(place, route, joined=False)):
                 return route
         return None
 
-    def _drafted(self, rest: Expr, *, every: bool) -> list[Route]:
+    def _text_routes(self, rest: Expr, *, every: bool) -> list[Route]:
         """Tokens of texts, shortest first: one for each sort of first character (`every`: byte)."""
         key = (rest, every)
         if key not in self._drafts:
@@ -199,7 +199,7 @@ class Routes:
         if automaton.inside(spot.place):
             return self._completed(spot)
         for every in (False, True):
-            for route in self._drafted(spot.rest, every=every):
+            for route in self._text_routes(spot.rest, every=every):
                 fits = automaton.joins(spot.token, route[0]) and self._stays(spot.tail, route)
                 if fits and automaton.ends(automaton.run(spot.place, route, joined=True)):
                     return route
@@ -218,7 +218,7 @@ class Routes:
             after: Spot | None = spot
             for token in tokens:
                 after = None if after is None else self.following(after, token)
-            route = None if after is None else self._settle(after.rest, after.place)
+            route = None if after is None else self._free_route(after.rest, after.place)
             if route is not None:
                 return (*tokens, *route)
         return None
@@ -231,7 +231,7 @@ class Routes:
         while heap:
             _, _, path, here = heappop(heap)
             for token, after in self._next(here, seen):
-                route = self._settle(after.rest, after.place)
+                route = self._free_route(after.rest, after.place)
                 if route is None:
                     route = self._completion_in_piece(after)
                 if route is not None:

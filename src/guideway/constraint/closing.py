@@ -121,7 +121,7 @@ class Closing:
 
         fit = [group.tokens for group in groups if fits(group)]
         if not (fit or state.accepts):
-            fit = [np.array(self._first(self._states.rest(state), tokens_left), np.int32)]
+            fit = [np.array(self._first_token(self._states.rest(state), tokens_left), np.int32)]
             if not set(fit[0].tolist()) <= {t for g in groups for t in g.tokens.tolist()}:
                 # as after an item that must differ from others
                 fit = [min(groups, key=length).tokens]
@@ -151,10 +151,10 @@ class Closing:
         stepped = [(t, self._rows.after(rest, t)) for t in asked]
         more = [t for t, s in stepped if s is not None and self.fits(s, tokens_left - 1)]
         if not (sure.size or more or needed == 0):
-            more = self._first(rest, tokens_left)
+            more = self._first_token(rest, tokens_left)
         return self._rows.pack(rest, np.concatenate([sure, np.array(more, np.int32)]))
 
-    def _first(self, rest: Expr, tokens_left: int) -> list[int]:
+    def _first_token(self, rest: Expr, tokens_left: int) -> list[int]:
         """The first token of a text that suffices, for whose rest enough is known to be left.
 
         Without it a bound found in a hurry may be smaller than that after each token.
@@ -178,7 +178,7 @@ class Closing:
         return [*chain.from_iterable(tokens)][:_MANY]
 
     def _by_key(self, reached: Reached, numbers: set[int]) -> list[int]:
-        """A few tokens that begin a key or an item: distances behind them depend on the token."""
+        """A few tokens that begin a key or an item: the distance after one depends on the token."""
         states = {n: self._rows.state(n) for n in numbers}
         into = [n for n, s in states.items() if self._depends_on_token(s)]
         tokens = reached.tokens[np.isin(reached.numbers, into)]

@@ -114,7 +114,7 @@ class Language:
 def included(this: Language, other: Language, fuel: Callable[[int], None]) -> Comparison:
     """Compare: does `this` have every text of `other`?"""
     missing = _missing(this, other, Decisions(fuel))
-    return HOLDS if missing is None else Comparison(False, _shown(missing), "other")
+    return HOLDS if missing is None else Comparison(False, _decoded(missing), "other")
 
 
 def equal(this: Language, other: Language, fuel: Callable[[int], None]) -> Comparison:
@@ -135,7 +135,7 @@ def equal(this: Language, other: Language, fuel: Callable[[int], None]) -> Compa
                 found.append((len(missing), missing, side))
     if found:
         _, witness, side = min(found)
-        return Comparison(False, _shown(witness), side)
+        return Comparison(False, _decoded(witness), side)
     if refused is not None:
         raise refused
     return HOLDS
@@ -162,7 +162,7 @@ def _missing(outer: Language, inner: Language, decisions: Decisions) -> bytes | 
     return min(missing, key=lambda word: (len(word), word), default=None)
 
 
-def _shown(text: bytes) -> str:
+def _decoded(text: bytes) -> str:
     return shown(text).decode(errors="backslashreplace")
 
 
@@ -219,12 +219,12 @@ class _Conflict:
         while True:
             if isinstance(source, JsonSchema | PythonType):
                 schema = type_source(source) if isinstance(source, PythonType) else source
-                return _within(around, explain_conflict(schema, self._dead))
+                return _placed_outside(around, explain_conflict(schema, self._dead))
             meeting = operands_of(source, Both) if isinstance(source, Both) else ()
             parts = meeting or (() if isinstance(source, Inverse) else parts_of(source))
             empty = next((part for part in parts if self._empty(part)), None)
             if empty is None:
-                return _within(around, self._between(source, meeting))
+                return _placed_outside(around, self._between(source, meeting))
             if isinstance(source, Lark):
                 around.append(next(part for part in source.parts if part.source is empty))
             source = empty
@@ -285,7 +285,7 @@ class _Conflict:
         return shown(machine.shortest(expr)).decode() if machine.has_text(expr) else None
 
 
-def _within(around: Sequence[Part], error: UnsatisfiableError) -> UnsatisfiableError:
+def _placed_outside(around: Sequence[Part], error: UnsatisfiableError) -> UnsatisfiableError:
     """The error of a part of a grammar, with the place of the part."""
     for part in reversed(around):
         error = error.at(part.place, f"{part.written}: {error}")

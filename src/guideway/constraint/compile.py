@@ -311,14 +311,14 @@ def _try_parts(
     meter: Meter,
 ) -> None:
     """Compute masks of the intersections at the places `tried`, which may take too long."""
-    for place, part, behind in tried:
+    for place, part, before in tried:
         try:
             with metered(lambda parts: meter.tick(parts * _DEAR)):
                 expr, machine = whole
                 if part is not None:
                     expr = lower_source(part, Decisions(meter.tick))
                     machine = Derivatives(expr, vocabulary.spellable, meter.tick)
-                inside = reduce(machine.after, behind, expr)
+                inside = reduce(machine.after, before, expr)
                 made = CompiledConstraint(inside, machine, vocabulary, budget)
                 made.mask(made.start())
                 _try_wide(inside, machine, vocabulary, budget, meter)

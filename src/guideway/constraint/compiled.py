@@ -347,7 +347,7 @@ class CompiledConstraint:
                 16 MiB.
             GuidewayError: as `guideway.compile`, if `other` is a source.
         """
-        return included(self._language, self._other(other), self._fuel())
+        return included(self._language, self._language_of(other), self._fuel())
 
     def equivalent(self, other: object) -> Comparison:
         """Return whether this constraint and `other` allow the same texts.
@@ -372,7 +372,7 @@ class CompiledConstraint:
         Raises:
             UnsupportedError, LimitError, GuidewayError: as `includes`.
         """
-        return equal(self._language, self._other(other), self._fuel())
+        return equal(self._language, self._language_of(other), self._fuel())
 
     def tables(self, most_states: int = MOST_STATES, lead: bytes | None = None) -> Tables:
         """Return the whole constraint as arrays, for loops on a GPU.
@@ -430,7 +430,7 @@ class CompiledConstraint:
     def _language(self) -> Language:
         return Language(self._expr, self._spelled)
 
-    def _other(self, other: object) -> Language:
+    def _language_of(self, other: object) -> Language:
         if isinstance(other, CompiledConstraint):
             return other._language
         fuel = self._fuel()

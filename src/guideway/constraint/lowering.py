@@ -19,7 +19,7 @@ from guideway.context_free.lark.reader import read_lark
 from guideway.context_free.lark.source import Lark, regexes_placed
 from guideway.context_free.lowering import lower_grammar
 from guideway.errors import LimitError, SourceError, UnsupportedError
-from guideway.json_schema.lowering import apart, lower_json_schema, lower_strings, lower_together
+from guideway.json_schema.lowering import lower_json_schema, lower_strings, lower_together, mismatch
 from guideway.json_schema.source import JsonSchema
 from guideway.json_schema.spelling import choice
 from guideway.language.expr import (
@@ -86,13 +86,13 @@ def lower_until(until: Until, stop: Expr, others: list[Expr]) -> Expr:
         )
     names = alt(*map(literal, _names(until)))
     if not until.include:
-        return both(TEXT, complement(_within(alt(stops, names))))
-    text = both(TEXT, complement(_within(names)))
+        return both(TEXT, complement(_containing(alt(stops, names))))
+    text = both(TEXT, complement(_containing(names)))
     early = concat(ANYTHING, stops, byte_set(ALL_BYTES), ANYTHING)
     return both(concat(text, stop), complement(early))
 
 
-def _within(part: Expr) -> Expr:
+def _containing(part: Expr) -> Expr:
     return concat(ANYTHING, part, ANYTHING)
 
 
@@ -256,13 +256,13 @@ def _lower_meet(
     """Intersect as a whole or, if that is refused, alternative by alternative."""
     parts = _operands(source)
     try:
-        return _met(parts, lower, decide)
+        return _meet(parts, lower, decide)
     except UnsupportedError:
         ways = _alternatives(parts)
         if len(ways) == 1:
             raise
     spend(len(ways) * len(parts))
-    return alt(*(_met(way, lower, decide) for way in ways))
+    return alt(*(_meet(way, lower, decide) for way in ways))
 
 
 def _alternatives(parts: list[Meeting]) -> list[list[Meeting]]:
@@ -275,7 +275,7 @@ def _alternatives(parts: list[Meeting]) -> list[list[Meeting]]:
     return [[*chain.from_iterable(way)] for way in product(*options)]
 
 
-def _met(parts: list[Meeting], lower: Callable[[Source], Expr], decide: Decisions | None) -> Expr:
+def _meet(parts: list[Meeting], lower: Callable[[Source], Expr], decide: Decisions | None) -> Expr:
     operands: list[Operand] = []
     held: list[JsonSchema] = []
     denied: list[JsonSchema] = []
@@ -287,7 +287,7 @@ def _met(parts: list[Meeting], lower: Callable[[Source], Expr], decide: Decision
         else:
             operands.append(Operand(written(part), lower(part), sign, _is_marked(part)))
     several = bool(held) and len(schemas) > 1
-    option = apart(held, denied) if several else ""
+    option = mismatch(held, denied) if several else ""
     if several and not option:
         name = " & ".join(f"~{written(part)}" if no else written(part) for part, no in schemas)
         operands.append(Operand(name, lower_together(held, denied)))

@@ -189,7 +189,7 @@ class Matcher:
             UnsupportedError: the bitmask is on another device, or has another shape or type.
             LimitError: the bitmask has not enough rows.
         """
-        first, valid, state = _first(bitmask, row, len(draft)), 0, self.state
+        first, valid, state = _first_row(bitmask, row, len(draft)), 0, self.state
         mask = self.constraint.mask(state)
         for place in range(len(draft) + 1):
             self._write(mask, bitmask[first + place])
@@ -244,7 +244,7 @@ class Matcher:
         Raises:
             UnsupportedError: as pickling the constraint.
         """
-        return _at, (self.constraint, tuple(self._tokens))
+        return _matcher_at, (self.constraint, tuple(self._tokens))
 
     def reset(self) -> None:
         """Return to the start of the text."""
@@ -262,7 +262,7 @@ class Matcher:
         )
 
 
-def _first(bitmask: Bitmask, row: int, more: int) -> int:
+def _first_row(bitmask: Bitmask, row: int, more: int) -> int:
     """The index from 0 of a row that `more` others follow."""
     rows = len(bitmask)
     first = row + rows if row < 0 else row
@@ -277,7 +277,7 @@ def _first(bitmask: Bitmask, row: int, more: int) -> int:
     return first
 
 
-def _at(constraint: CompiledConstraint, tokens: tuple[int, ...]) -> Matcher:
+def _matcher_at(constraint: CompiledConstraint, tokens: tuple[int, ...]) -> Matcher:
     matcher = Matcher(constraint)
     matcher.accept_tokens(tokens)
     return matcher

@@ -170,8 +170,8 @@ def trials(source: JsonSchema) -> Trials:
     The intersection is None for very many patterns that are the whole source, which is lowered
     already: lowering 5,000 takes 1.4 s. Parts that nothing refers to are tried as well.
 
-    >>> for place, part, behind in trials(JsonSchema({"items": {"not": {"pattern": "a.{9}b"}}})):
-    ...     print(place(), part and part.text, behind)
+    >>> for place, part, before in trials(JsonSchema({"items": {"not": {"pattern": "a.{9}b"}}})):
+    ...     print(place(), part and part.text, before)
     /items/not {"type":"string","allOf":[{"not":{"pattern":"a.{9}b"}}]} b'"'
     """
     if not _may_meet(source.text):
@@ -179,13 +179,13 @@ def trials(source: JsonSchema) -> Trials:
     root, found = source.value, dict[str, tuple[int, str, bytes]]()
     kept = _Kept(root)
     for raw in _speaking(root):
-        for key, part, behind in (*_strings(raw, kept), *_keys(raw, kept), *_items(raw, kept)):
-            found.setdefault(write_json(part), (id(raw), key, behind))
+        for key, part, before in (*_strings(raw, kept), *_keys(raw, kept), *_items(raw, kept)):
+            found.setdefault(write_json(part), (id(raw), key, before))
         if len(found) >= _TRIALS_MOST or kept.looked_at > _LOOKED_AT:
             break
-    for text, (raw, key, behind) in found.items():
-        whole = raw == id(root) and behind == _STRING and _width(root) > 0
-        yield partial(_place, root, raw, key), None if whole else JsonSchema(text), behind
+    for text, (raw, key, before) in found.items():
+        whole = raw == id(root) and before == _STRING and _width(root) > 0
+        yield partial(_place, root, raw, key), None if whole else JsonSchema(text), before
 
 
 def wide_part(expr: Expr) -> Expr | None:
@@ -359,10 +359,10 @@ class _Kept:
                 yield one, depth, inside
                 todo += [
                     (beside, depth + 1, inside or name in _DENYING)
-                    for name, beside in self._beside(one)
+                    for name, beside in self._in_place(one)
                 ]
 
-    def _beside(self, part: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    def _in_place(self, part: dict[str, Any]) -> Iterator[tuple[str, Any]]:
         """The subschemas that apply to the same value, and their keywords."""
         for name in _LISTS:
             listed: Any = part.get(name)
@@ -375,9 +375,9 @@ class _Kept:
     def all_of(self, part: Any) -> dict[str, Any]:
         """The keywords of strings in a part, from a bounded number of subschemas."""
         self._left = _MOST_PARTS + _width(part)
-        return self._of(part, 0)
+        return self._part_of(part, 0)
 
-    def _of(self, part: Any, depth: int) -> dict[str, Any]:
+    def _part_of(self, part: Any, depth: int) -> dict[str, Any]:
         """The same for a subschema; {} if it is too deep."""
         if part.__class__ is not dict or depth > _DEEPEST or self._left < 0:
             return {}
@@ -386,9 +386,9 @@ class _Kept:
         for name in _LISTS:
             listed: Any = part.get(name)
             if listed.__class__ is list and listed:
-                kept[name] = [self._of(one, depth + 1) for one in listed]
-        kept |= {name: self._of(part[name], depth + 1) for name in _PARTS if name in part}
-        referred = self._of(_target(part.get("$ref"), self._root), depth + 1)
+                kept[name] = [self._part_of(one, depth + 1) for one in listed]
+        kept |= {name: self._part_of(part[name], depth + 1) for name in _PARTS if name in part}
+        referred = self._part_of(_target(part.get("$ref"), self._root), depth + 1)
         if referred:
             kept["allOf"] = [*kept.get("allOf", ()), referred]
         return kept

@@ -168,10 +168,10 @@ def checked_lead(lead: object, vocabulary: Vocabulary) -> bytes:
         lead = vocabulary.lead
     if not isinstance(lead, _BYTES):
         raise SourceError(f"lead must be bytes, not {brief(lead)}")
-    return _spelled(bytes(lead), vocabulary) if lead else b""
+    return _checked_bytes(bytes(lead), vocabulary) if lead else b""
 
 
-def _spelled(given: bytes, vocabulary: Vocabulary) -> bytes:
+def _checked_bytes(given: bytes, vocabulary: Vocabulary) -> bytes:
     """Check that tokens contain the bytes; apart, because its generator costs a closure."""
     missing = next((byte for byte in given if not vocabulary.spellable >> byte & 1), None)
     if missing is not None:
@@ -254,7 +254,7 @@ class Segmentation:
         return [token for each in lengths for token in self._vocabulary.ids(text[:each])]
 
     def _measure(self, text: bytes) -> None:
-        alike = _alike(text, self._text)
+        alike = _common_suffix(text, self._text)
         fewest = self._fewest[: alike + 1]
         for at in range(len(text) - alike - 1, -1, -1):
             left = len(text) - at
@@ -263,7 +263,7 @@ class Segmentation:
         self._text, self._fewest = text, fewest
 
 
-def _alike(text: bytes, other: bytes) -> int:
+def _common_suffix(text: bytes, other: bytes) -> int:
     """Length of the common suffix of two texts."""
     low, high = 0, min(len(text), len(other))
     while low < high:

@@ -93,12 +93,12 @@ class LeftRecursion:
             return Part(repeat(step), repeat(step, 1))
         if (begin, end) not in self._known:
             name, looks = f"{end} behind {begin}", self._looks
-            rule = Rule(name, make=lambda: self._on(begin, end), looks=looks)
+            rule = Rule(name, make=lambda: self._step_to(begin, end), looks=looks)
             free = end in self._free[begin]
             self._known[begin, end] = Part(alt(rule, EPSILON) if free else rule, rule)
         return self._known[begin, end]
 
-    def _on(self, begin: str, end: str) -> Expr:
+    def _step_to(self, begin: str, end: str) -> Expr:
         # The rules are strongly connected, so each can reach the end.
         return either(
             concat(step, self._between(after, end).whole)
@@ -224,7 +224,7 @@ class _Lowering:
                     rest = self._chain(alternative[begin + 1 :])
                     atom = item.atom
                     if isinstance(atom, Name) and atom.rule in bases:
-                        behind = _joined([_again(item, self._done[atom.rule]), rest])
+                        behind = _concatenated([_repeated_rest(item, self._done[atom.rule]), rest])
                         ways.setdefault((atom.rule, name), []).append(behind)
                     else:
                         bases[name].append(concat(self._item(item).some, rest.whole))
@@ -234,7 +234,7 @@ class _Lowering:
 
     def _chain(self, alternative: Alternative) -> Part:
         spend(len(alternative))
-        return _joined([self._item(item) for item in alternative])
+        return _concatenated([self._item(item) for item in alternative])
 
     def _item(self, item: Item) -> Part:
         low, high = item.low, item.high
@@ -263,7 +263,7 @@ def _mentioned(alternatives: Iterable[Alternative]) -> list[str]:
     return [item.atom.rule for each in alternatives for item in each if isinstance(item.atom, Name)]
 
 
-def _joined(parts: Sequence[Part]) -> Part:
+def _concatenated(parts: Sequence[Part]) -> Part:
     if len(parts) < 2:
         return parts[0] if parts else NOTHING
     whole, some, size, ways = parts[-1].whole, parts[-1].some, parts[-1].size, parts[-1].ways
@@ -285,7 +285,7 @@ def _has_few_parts(root: Expr) -> bool:
     return len(found) <= FEW
 
 
-def _again(item: Item, atom: Part) -> Part:
+def _repeated_rest(item: Item, atom: Part) -> Part:
     """The rest of an item after its first non-empty text."""
     low = 0 if atom.whole.nullable else max(item.low - 1, 0)
     high = None if item.high is None else item.high - 1

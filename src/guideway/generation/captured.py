@@ -210,7 +210,7 @@ class Board:
         self._place.zero_()
 
     def read(self, count: int) -> list[list[list[float]]]:
-        """What `choose` gave in the last `count` steps: the one wait."""
+        """Results of `choose` in the last `count` steps. Only this waits for the device."""
         self._place.zero_()
         return cast("list[list[list[float]]]", self._drawn[:count].tolist())  # pyright: ignore[reportUnknownMemberType]
 
@@ -307,7 +307,7 @@ class Captured:
                 if self.batch.rows:
                     self._fit(frame)
         finally:
-            self._leave()
+            self._give_back()
 
     def _begun(self) -> Frame | None:
         """The frame with the batch loaded; None if there can be none."""
@@ -319,7 +319,7 @@ class Captured:
         filled = [rows[n] for n in order]
         pairs = zip(self._models, cache.caches, strict=True)
         columns = max(model.columns(own) for model, own in pairs)
-        length = max(bucket(columns + min(_left(rows), ROOM) + STEPS), ROOM)
+        length = max(bucket(columns + min(_most_left(rows), ROOM) + STEPS), ROOM)
         plan = plan_of(filled, ensemble.device)
         charts = charts_of(ensemble, filled, plan)
         frame = self._found(cache, size, length, charts, plan)
@@ -366,23 +366,23 @@ class Captured:
     def _steps(self, frame: Frame) -> list[Event]:
         """Launch, and take what was drawn."""
         rows = self.batch.rows
-        count = 1 if frame.board is None else min(self._many, _left(rows))
+        count = 1 if frame.board is None else min(self._many, _most_left(rows))
         if frame.board is None:
-            self._tell(frame, [row.tokens[-1] for row in rows])
+            self._set_next(frame, [row.tokens[-1] for row in rows])
         for _ in range(count):
             frame.launch()
         self._room -= count
         if frame.board is None:
-            return self._taken(frame, None, 0)[0]
+            return self._take(frame, None, 0)[0]
         events, self._many = list[Event](), min(2 * self._many, STEPS)
         for column, made in enumerate(frame.board.read(count)):
-            more, rewound = self._taken(frame, made, count - 1 - column)
+            more, rewound = self._take(frame, made, count - 1 - column)
             events += more
             if rewound or not self.batch.rows:
                 break
         return events
 
-    def _taken(
+    def _take(
         self, frame: Frame, made: list[list[float]] | None, less: int
     ) -> tuple[list[Event], bool]:
         """The rows take what was `made` before the last `less` steps; None is drawn here.
@@ -392,7 +392,7 @@ class Captured:
         rows, before = self.batch.rows, [len(row.tokens) for row in self.batch.rows]
         places = [*range(len(rows))]
         if made is not None:
-            places = [n for n in places if not _takes(rows[n], made, self._slots[n])]
+            places = [n for n in places if not _accepts(rows[n], made, self._slots[n])]
         rewound = made is not None and bool(places)
         logits: Logits = frame.logits
         if rewound:
@@ -400,7 +400,7 @@ class Captured:
                 model.rewind(memory, less + 1)
             self._room, self._many, less = self._room + less, 1, 0
             pairs = zip(rows, before, strict=True)
-            self._tell(frame, [row.tokens[length - 1] for row, length in pairs])
+            self._set_next(frame, [row.tokens[length - 1] for row, length in pairs])
             logits = frame.forward()
         if places:
             index = send(self._slots, self._ensemble.device)
@@ -431,9 +431,9 @@ class Captured:
     def _fit(self, frame: Frame) -> None:
         """Leave a frame that is full, or much larger than the batch."""
         rows = self.batch.rows
-        if 4 * len(rows) <= len(self._filled) or self._room < min(STEPS, _left(rows)):
+        if 4 * len(rows) <= len(self._filled) or self._room < min(STEPS, _most_left(rows)):
             self.batch = replace(self.batch, cache=self._thawed(frame, self._slots, 0))
-            self._leave()
+            self._give_back()
 
     def _thawed(self, frame: Frame, slots: list[int], less: int) -> EnsembleCache:
         """A cache of some slots, without the last `less` columns."""
@@ -442,7 +442,7 @@ class Captured:
         caches = [model.thaw(own, part.places(slots, size), less) for model, own, part in each]
         return EnsembleCache(tuple(caches), len(slots), {}, {})
 
-    def _tell(self, frame: Frame, tokens: list[int]) -> None:
+    def _set_next(self, frame: Frame, tokens: list[int]) -> None:
         """Set the tokens that the rows read next."""
         whole = tokens[:1] * len(self._filled)
         for slot, token in zip(self._slots, tokens, strict=True):
@@ -451,11 +451,11 @@ class Captured:
 
     def _move(self, frame: Frame, tokens: list[int]) -> None:
         """Bring a whole step to where the rows are."""
-        self._tell(frame, tokens)
+        self._set_next(frame, tokens)
         if frame.board is not None:
             frame.board.move(self._charts, self._filled)
 
-    def _leave(self) -> None:
+    def _give_back(self) -> None:
         """Give the frame back for later batches."""
         frames = self._ensemble.frames
         if self._frame is not None and frames is not None:
@@ -475,7 +475,7 @@ def captured(ensemble: Ensemble, batch: Batch) -> Captured | None:
         return None
     return (
         Captured(ensemble, how, batch)
-        if captures(ensemble) and _left(batch.rows) >= LEAST
+        if captures(ensemble) and _most_left(batch.rows) >= LEAST
         else None
     )
 
@@ -502,7 +502,7 @@ def charts_of(ensemble: Ensemble, rows: list[Sequence], plan: Plan) -> list[Tabl
     return found
 
 
-def _takes(row: Sequence, made: list[list[float]], slot: int) -> bool:
+def _accepts(row: Sequence, made: list[list[float]], slot: int) -> bool:
     """Return True if a row takes what was drawn in its slot; False if it must be drawn again."""
     token, logprob, kept, total, _ = (each[slot] for each in made)
     if not logprob > -math.inf or logits_error(total, 0) is not None:
@@ -510,6 +510,6 @@ def _takes(row: Sequence, made: list[list[float]], slot: int) -> bool:
     return row.take(int(token), logprob, kept)
 
 
-def _left(rows: Iterable[Sequence]) -> int:
+def _most_left(rows: Iterable[Sequence]) -> int:
     """The most tokens that one of the rows may still have."""
     return max(row.most - len(row.tokens) for row in rows)

@@ -159,7 +159,7 @@ class TextDraft(_ModelDrafter):
             if count < most:
                 read = self._reader.extend([[token] for token in best])
                 logits = {leaf: row[:, 0] for leaf, row in read.items()}
-        return [self._walked(row, text, most) for row, text in zip(rows, texts, strict=True)]
+        return [self._allowed(row, text, most) for row, text in zip(rows, texts, strict=True)]
 
     def _best(self, logits: Logits) -> list[int]:
         """The most probable token of each row that spells something."""
@@ -170,7 +170,7 @@ class TextDraft(_ModelDrafter):
         best = row.masked_fill(~text, -torch.inf).argmax(1)
         return cast("list[int]", best.tolist())  # pyright: ignore[reportUnknownMemberType]
 
-    def _walked(self, row: Sequence, data: bytes, most: int) -> list[int]:
+    def _allowed(self, row: Sequence, data: bytes, most: int) -> list[int]:
         """The tokens of the target for a text, as far as they are allowed."""
         walk, tokens = Walk(row.position, row.vocabulary), list[int]()
         for token in self._target.spelled(data)[: min(most, row.most - len(row.tokens) - 1)]:
@@ -181,6 +181,6 @@ class TextDraft(_ModelDrafter):
 
 
 def _common(left: list[int], right: list[int]) -> int:
-    """How many first tokens are equal."""
+    """The number of equal first tokens."""
     pairs: Any = enumerate(zip(left, right, strict=False))
     return next((n for n, (a, b) in pairs if a != b), min(len(left), len(right)))

@@ -35,7 +35,7 @@ class Drafter(Protocol):
 
     @property
     def seconds(self) -> float:
-        """How long each drafted token takes, whatever becomes of it."""
+        """Seconds for each drafted token, accepted or not."""
         ...
 
     def draft(self, rows: Listed[Sequence], most: int) -> list[Draft]:
@@ -93,7 +93,7 @@ class Lookup:
             found = [*islice(self._forced(walk), most - len(tokens))]
             if not found and self._looks:
                 whole = np.concatenate([before, np.array(tokens, np.int64)])
-                found = [*islice(_found(whole, walk, held=held), most - len(tokens))]
+                found = [*islice(_lookup(whole, walk, held=held), most - len(tokens))]
             if not found:
                 break
             tokens += [token for token, _ in found]
@@ -150,7 +150,7 @@ class Walk:
         return True
 
 
-def _found(tokens: NDArray[np.int64], walk: Walk, *, held: bool) -> Iterator[tuple[int, Origin]]:
+def _lookup(tokens: NDArray[np.int64], walk: Walk, *, held: bool) -> Iterator[tuple[int, Origin]]:
     """The allowed tokens after the earlier place that shares the longest ending with `tokens`."""
     places = np.flatnonzero(tokens[:-1] == tokens[-1])[-CANDIDATES:]
     following = tokens[places + 1]

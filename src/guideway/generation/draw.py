@@ -101,7 +101,7 @@ class Plan:
 
     @property
     def kind(self) -> Hashable | None:
-        """What a captured draw depends on beside `numbers`; None if the host has a say in it."""
+        """The settings of a captured draw, without `numbers`; None if the host takes part in it."""
         stages, random = self.warps.stages, set(self.random)
         mirostat = any(stage.name == "mirostat" for stage in stages)
         if len(random) > 1 or mirostat or self.penalties.stages:
@@ -110,7 +110,7 @@ class Plan:
 
     @property
     def numbers(self) -> list[Tensor]:
-        """What differs between plans of one kind."""
+        """The tensors that differ between plans of one kind."""
         return [self.streams, *(each for stage in self.warps.stages for each in stage.numbers)]
 
     @classmethod

@@ -127,7 +127,7 @@ class Marking:
         return row.index_add(1, self.ends, difference)
 
     def _green(self) -> Bool[Tensor, "batch vocabulary"]:
-        """Which tokens are green: by themselves, or among those that a constraint allows."""
+        """The green tokens: by themselves, or among those that a constraint allows."""
         if not len(self.held):
             return self._green_free()
         scheme, contexts = self.scheme.ranked, self.contexts[self.held]

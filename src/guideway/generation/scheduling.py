@@ -144,8 +144,8 @@ class Batches:
             rows[:] = [each for each in rows if each is not row]
             if not rows:
                 del self._joining[key]
-        self._running = self._without(self._running, row)
-        self._held = self._without(self._held, row)
+        self._running = self._remove_row(self._running, row)
+        self._held = self._remove_row(self._held, row)
 
     def step(self) -> list[Event]:
         """Run each batch once; an error of a forward fails the rows of its batch."""
@@ -175,7 +175,7 @@ class Batches:
         batches, joining = self._running + self._held, self._joining
         self._joining = {}
         for (ensemble, speculation), rows in joining.items():
-            begun = self._begun(ensemble, rows) if self._running and ensemble.crops else rows
+            begun = self._last_parts(ensemble, rows) if self._running and ensemble.crops else rows
             if begun:
                 batches.append((ensemble, Batch.of(begun, ensemble.device, speculation)))
             if len(begun) < len(rows):
@@ -191,7 +191,7 @@ class Batches:
                 ready.append((ensemble, rest(ensemble, batch, places)))
         return ready
 
-    def _begun(self, ensemble: Ensemble, rows: list[Sequence]) -> list[Sequence]:
+    def _last_parts(self, ensemble: Ensemble, rows: list[Sequence]) -> list[Sequence]:
         """The rows whose prompts have only one part left to read; of another, read a part."""
         left = {row: max(map(len, row.request.prompts)) - self._read.get(row, 0) for row in rows}
         long = next((row for row in rows if left[row] > PART), None)
@@ -204,7 +204,7 @@ class Batches:
                 left[long] = 0
         return [row for row in rows if left[row] <= PART]
 
-    def _without(
+    def _remove_row(
         self, batches: list[tuple[Ensemble, Batch]], row: Sequence
     ) -> list[tuple[Ensemble, Batch]]:
         places = [[n for n, own in enumerate(each.rows) if own is not row] for _, each in batches]

@@ -27,7 +27,7 @@ from torch import Tensor
 from guideway.errors import LimitError, ModelError
 from guideway.generation.ensemble.ensemble import Ensemble, Logits, Prompts
 from guideway.generation.stopping import check_stop
-from guideway.logits.classifier import ClassifierTerm, asked
+from guideway.logits.classifier import ClassifierTerm, classify
 from guideway.logits.evaluate import Step, evaluate
 from guideway.logits.expr import GediTerm, Guided, Leaf, Node, Term, walk
 from guideway.logits.rescore import OpenText, TextContext, gedi_log_probs
@@ -57,19 +57,19 @@ def judged(
     """
     made = list(logs)
     for term in terms:
-        found = _gedi(term, texts, sums) if isinstance(term, GediTerm) else _asked(term, texts)
+        found = _gedi(term, texts, sums) if isinstance(term, GediTerm) else _classify(term, texts)
         made = _added(made, found, term.alpha)
     return made
 
 
-def _asked(term: ClassifierTerm, texts: Sequence[TextContext]) -> list[float]:
+def _classify(term: ClassifierTerm, texts: Sequence[TextContext]) -> list[float]:
     read = list[str]()
     for text in texts:  # of a window, the last tokens
         *before, last = text.pieces
         opened = TextContext(tuple(before), text.prompt, text.joint)
         read.append(OpenText.of(opened, window=term.window, prompt=term.prompt).after(last))
     known = {text: place for place, text in enumerate(dict.fromkeys(read))}
-    given = asked(term, list(known))
+    given = classify(term, list(known))
     return [float(given[known[text]]) for text in read]
 
 

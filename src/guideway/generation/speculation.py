@@ -39,7 +39,7 @@ def seconds_of(device: torch.device) -> float:
 
 @final
 class Rates:
-    """How often drafted tokens of each origin are right, and what drafts have cost."""
+    """Shares of right drafted tokens by origin, and the costs of drafts."""
 
     def __init__(self) -> None:
         """Nothing is known but what is usual."""

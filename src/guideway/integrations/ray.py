@@ -124,7 +124,7 @@ class Extract:
         count = len(next(iter(batch.values()), ()))
         rows = [{name: batch[name][at] for name in batch} for at in range(count)]
         futures = [self._submit(row) for row in rows]
-        told = [_told(future) for future in futures]
+        told = [_columns(future) for future in futures]
         # Arrays of objects: NumPy must not read lists as the rows of a matrix.
         new = {
             self._names[name]: np.fromiter((row[name] for row in told), object, count)
@@ -176,7 +176,7 @@ def deployment(build: Callable[[], Any], **options: Any) -> Any:
 
 
 def failed(row: Mapping[str, Any], output: str = "") -> bool:
-    """Whether a row failed: `dataset.filter(failed)`.
+    """Return True if a row failed, as in `dataset.filter(failed)`.
 
     >>> failed({"error": "LimitError: ..."}), failed({"error": None})
     (True, False)
@@ -184,7 +184,7 @@ def failed(row: Mapping[str, Any], output: str = "") -> bool:
     return row[output + "error"] is not None
 
 
-def _told(future: "Future[Result[Any]]") -> dict[str, Any]:
+def _columns(future: "Future[Result[Any]]") -> dict[str, Any]:
     """The new columns of a row."""
     result = None
     try:

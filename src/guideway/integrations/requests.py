@@ -78,7 +78,7 @@ class Compiler:
     def _with_ends(self, ends: frozenset[int]) -> Vocabulary:
         tokens = self._tokens
         return tokens.replaced(
-            tokens=_without(tokens.tokens[: self._width], ends),
+            tokens=_without_ends(tokens.tokens[: self._width], ends),
             eos_ids=ends,
             width=self._width,
             special={name: i for name, i in tokens.special.items() if i < self._width},
@@ -92,7 +92,7 @@ class Compiler:
         return self._pool.submit(work, *given)
 
 
-def _without(tokens: Sequence[bytes | None], ends: Collection[int]) -> list[bytes | None]:
+def _without_ends(tokens: Sequence[bytes | None], ends: Collection[int]) -> list[bytes | None]:
     """Spellings without those of `ends`, and without each byte that one of these spells alone."""
     left = [None if token in ends else text for token, text in enumerate(tokens)]
     spelled = (tokens[token] for token in ends if token < len(tokens))

@@ -139,7 +139,7 @@ class LogitsProcessor(logits_process.LogitsProcessor):
         else:
             made = self._guidance.scores(call, tokens, scores, allowed)
         held = [self._texts.held_back(call, each, tokens.shape[1]) for each in asked]
-        made = _settled(call, asked, _ended(made, scores, allowed, held), scores)
+        made = _checked_scores(call, asked, _with_end_scores(made, scores, allowed, held), scores)
         if call.sampled and tokens.shape[1] + 1 == call.end:
             _check_enough(call, made, tokens)
         return made
@@ -272,7 +272,7 @@ def _check_enough(call: Call, made: Tensor, tokens: NDArray[np.int64]) -> None:
             )
 
 
-def _settled(call: Call, asked: Sequence[Asked], made: Tensor, scores: Tensor) -> Tensor:
+def _checked_scores(call: Call, asked: Sequence[Asked], made: Tensor, scores: Tensor) -> Tensor:
     """Check that rows have sound scores, and give those of lost beams a score below all others."""
     held = [row for row, each in enumerate(asked) if isinstance(each, np.ndarray)]
     lost = [row for row, each in enumerate(asked) if isinstance(each, Outside)]
@@ -297,7 +297,7 @@ def _settled(call: Call, asked: Sequence[Asked], made: Tensor, scores: Tensor) -
     return made
 
 
-def _ended(made: Tensor, scores: Tensor, allowed: Tensor, held: Sequence[bool]) -> Tensor:
+def _with_end_scores(made: Tensor, scores: Tensor, allowed: Tensor, held: Sequence[bool]) -> Tensor:
     """Return the scores, with scores for end ids if only they are allowed before a minimum.
 
     transformers removes their scores there, which would leave no token. They get the lowest score

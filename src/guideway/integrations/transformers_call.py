@@ -317,12 +317,12 @@ def _call(values: Mapping[str, Any], inner: Mapping[str, Mapping[str, Any]]) -> 
         prompt=values["input_ids"],
         attention=values.get("model_kwargs", {}).get("attention_mask"),
         model=values["self"],
-        whole=forced is None and _whole(values),
+        whole=forced is None and _reads_all_tokens(values),
         values=values,
     )
 
 
-def _whole(values: Mapping[str, Any]) -> bool:
+def _reads_all_tokens(values: Mapping[str, Any]) -> bool:
     arguments, length = values.get("kwargs", {}), values["input_ids_length"]
     if arguments.get("inputs_embeds") is not None or values["self"].config.is_encoder_decoder:
         return False

@@ -72,7 +72,7 @@ class Guidance:
         alignment = next(b.alignment for b in self._ensemble.backbones if b.model is model)
         given = scores if alignment is None else alignment.logits(scores)
         with self._lock:
-            found = self._after(leaf, call, tokens)
+            found = self._logits_after(leaf, call, tokens)
         read = {leaf: given.to(beside.device), **found.logits}
         texts = self._texts(call, tokens) if self._ensemble.reads_texts else ()
         joined = allowed.to(beside.device)
@@ -120,7 +120,7 @@ class Guidance:
             feature="guidance by other models alone",
         )
 
-    def _after(self, leaf: Leaf, call: Call, tokens: Tokens) -> _Read:
+    def _logits_after(self, leaf: Leaf, call: Call, tokens: Tokens) -> _Read:
         """The logits of the other leaves after these rows."""
         beside = self._beside[leaf]
         marks = [np.packbits(mask).tobytes() for mask in _real(call)]
@@ -128,7 +128,7 @@ class Guidance:
         before = [mark + row[:-1].tobytes() for mark, row in zip(marks, tokens, strict=True)]
         last, self._read = self._read, None  # an extended cache cannot be used again
         places = {} if last is None else {key: place for place, key in enumerate(last.keys)}
-        known = self._known(beside, call, tokens[:, call.start :])
+        known = self._readable(beside, call, tokens[:, call.start :])
         if last is not None and all(key in places for key in keys):
             rows = [places[key] for key in keys]
             logits = {leaf: row[rows] for leaf, row in last.logits.items()}
@@ -139,14 +139,14 @@ class Guidance:
             cache = last.cache if same else beside.select(last.cache, rows)
             made = _Read(keys, *_extended(beside, cache, known[:, -1:]))
         else:
-            cache, logits = beside.prefill(self._asked(leaf, call, tokens))
+            cache, logits = beside.prefill(self._contexts_of(leaf, call, tokens))
             if known.shape[1]:
                 cache, logits = _extended(beside, cache, known)
             made = _Read(keys, cache, logits)
         self._read = made
         return made
 
-    def _known(self, beside: Ensemble, call: Call, text: Tokens) -> Tensor:
+    def _readable(self, beside: Ensemble, call: Call, text: Tokens) -> Tensor:
         """The texts' tokens; tokens after the end that a model lacks are replaced."""
         alignments = [each.alignment for each in beside.backbones if each.alignment is not None]
         lacking = np.zeros(self.vocabulary.width, np.bool_)
@@ -159,7 +159,7 @@ class Guidance:
         filler = next(t for t, spelled in enumerate(self.vocabulary.tokens) if spelled)
         return torch.as_tensor(np.where(over & lacking[text], filler, text), device=beside.device)
 
-    def _asked(self, leaf: Leaf, call: Call, tokens: Tokens) -> list[Prompts]:
+    def _contexts_of(self, leaf: Leaf, call: Call, tokens: Tokens) -> list[Prompts]:
         """The tokens that each context of each row reads before the text."""
         made: dict[tuple[int, bytes], Prompts] = {}
         each = list[Prompts]()
@@ -173,7 +173,7 @@ class Guidance:
         return each
 
     def _contexts(self, leaf: Leaf, call: Call, place: int, prompt: Tokens) -> Prompts:
-        said = self._said(call, place)
+        said = self._given_prompt(call, place)
         main = tuple(prompt.tolist())
         if not main:
             raise UnsupportedError(
@@ -204,7 +204,7 @@ class Guidance:
                 parts[context] = tuple(cast("list[int]", read.tolist()))  # pyright: ignore[reportUnknownMemberType]
         return tuple(parts)
 
-    def _said(self, call: Call, place: int) -> Prompt | None:
+    def _given_prompt(self, call: Call, place: int) -> Prompt | None:
         if self._prompts is None:
             return None
         if len(self._prompts) != call.given:
@@ -221,7 +221,7 @@ class Guidance:
             )
         each = list[TextContext]()
         for row, whole in enumerate(tokens):
-            said = self._said(call, row // call.copies)
+            said = self._given_prompt(call, row // call.copies)
             text = [token for token in whole[call.start :].tolist() if token not in self._ends]
             each.append(
                 TextContext.of(text, self.vocabulary, said if isinstance(said, str) else "")

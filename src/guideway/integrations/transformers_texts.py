@@ -235,7 +235,7 @@ class Texts:
         if isinstance(standing, Outside):
             self._check_outside(standing, call, row)
             return standing
-        left = _left(call, len(tokens))
+        left = _tokens_left(call, len(tokens))
         try:
             found = prefixes.row(standing, left)
         except LimitError as error:
@@ -394,7 +394,7 @@ class Texts:
             )
 
 
-def _left(call: Call, length: int) -> int | None:
+def _tokens_left(call: Call, length: int) -> int | None:
     """Tokens that a row may still get; None without a limit.
 
     Drafts continue past the length limit; nothing is enforced there unless an end has to come.

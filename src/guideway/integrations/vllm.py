@@ -53,7 +53,7 @@ TABLES: Final = Budget(fuel=Budget.untrusted().fuel, rows=64)
 logger: Final = logging.getLogger(__name__)
 
 
-def asked(params: Any) -> Any:
+def constraint_of(params: Any) -> Any:
     """The constraint that a request's `SamplingParams` name, or None."""
     given: dict[str, Any] | None = params.extra_args
     return None if given is None else given.get(NAME)
@@ -64,7 +64,7 @@ def checked(params: Any) -> CompiledConstraint | None:
 
     A ValueError is answered with 400.
     """
-    request = asked(params)
+    request = constraint_of(params)
     if request is None:
         return None
     if params.structured_outputs is not None:
@@ -143,7 +143,7 @@ class V1:
             self._rows.pop(place, None)
         for place, params, _, tokens in batch_update.added:
             self._rows.pop(place, None)
-            request = asked(params)
+            request = constraint_of(params)
             if request is not None:
                 compiler, ends = self._compiler, params.all_stop_token_ids
                 self._rows[place] = _Row(compiler.run(_compiled, compiler, request, ends), tokens)
@@ -227,7 +227,7 @@ class V2:
         """Begin to compile the constraint of a request; return whether it has one."""
         self._asked.pop(req_idx, None)
         self._fresh.discard(req_idx)
-        request = asked(sampling_params)
+        request = constraint_of(sampling_params)
         if request is None:
             return False
         ends = sampling_params.all_stop_token_ids

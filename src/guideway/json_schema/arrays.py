@@ -15,7 +15,7 @@ from guideway.json_schema.formula_derivative import (
     among,
     beside,
     pay,
-    told_apart,
+    split_twice,
 )
 from guideway.json_schema.formulas import (
     FALSE,
@@ -154,10 +154,10 @@ def repeatable(ways: Ways, start: Rest, look: "Callable[[Expr], bool | None]") -
                 continue
             if can_end(ways, Rest(step.position, frozenset(), step.said), look):
                 found = any_of(found, step.value)
-            behind = Rest(step.position, rest.used, step.said, True)
-            if behind not in seen:
-                seen.add(behind)
-                todo.append(behind)
+            after = Rest(step.position, rest.used, step.said, True)
+            if after not in seen:
+                seen.add(after)
+                todo.append(after)
         pay(len(seen))
     return found
 
@@ -177,7 +177,7 @@ def deal(ways: Ways, start: Rest, least: Least) -> "Dealt | None":
         rest, steps = stack[-1]
         step = next((s for s in steps if (s.position, s.said) not in on_the_way), None)
         if step is None:
-            hopeless.add(_asked(rest, dealt))
+            hopeless.add(_situation(rest, dealt))
             stack.pop()
             on_the_way.remove((rest.position, rest.said))
             if not stack:
@@ -187,12 +187,12 @@ def deal(ways: Ways, start: Rest, least: Least) -> "Dealt | None":
         tries += 1
         pay(tries)
         if dealt.add(step.value):
-            behind = Rest(step.position, start.used, step.said, False)
-            if hopeless and _asked(behind, dealt) in hopeless:
+            after = Rest(step.position, start.used, step.said, False)
+            if hopeless and _situation(after, dealt) in hopeless:
                 dealt.drop()
                 continue
-            stack.append((behind, iter(ways.steps(behind))))
-            on_the_way.add((behind.position, behind.said))
+            stack.append((after, iter(ways.steps(after))))
+            on_the_way.add((after.position, after.said))
     return dealt
 
 
@@ -210,7 +210,7 @@ def critical(ways: Ways, start: Rest, least: Least) -> frozenset[Exact] | None:
     return frozenset(found)
 
 
-def _asked(rest: Rest, dealt: "Dealt") -> object:
+def _situation(rest: Rest, dealt: "Dealt") -> object:
     return rest.position, rest.said, frozenset(Counter(dealt.items).items())
 
 
@@ -247,7 +247,7 @@ class Dealt:
         """The values of items that have no free value to change to."""
         taken = self.used | self.owners.keys()
         owning = {self.items[item] for item in self.owners.values()}
-        spare = {one: self._free(one, taken) is not None for one in owning}
+        spare = {one: self._unused_value(one, taken) is not None for one in owning}
         return [value for value, item in self.owners.items() if not spare[self.items[item]]]
 
     def can_do_without(self, value: Exact) -> bool:
@@ -278,7 +278,7 @@ class Dealt:
         for item in waiting:  # grows while it is read
             formula = self.items[item]
             if formula not in free:
-                free[formula] = self._free(formula, used | self.owners.keys())
+                free[formula] = self._unused_value(formula, used | self.owners.keys())
             own = free[formula]
             if own is not None:
                 self._exchange(item, own, wanted, index)
@@ -289,7 +289,7 @@ class Dealt:
                     waiting.append(owner)
         return False
 
-    def _free(self, formula: Formula, taken: Used) -> Exact | None:
+    def _unused_value(self, formula: Formula, taken: Used) -> Exact | None:
         listed = self.ways.listed(formula)
         for value in listed:
             if value not in taken and self._word(among(formula, frozenset((value,)))):
@@ -333,7 +333,7 @@ class ItemsTemplate:
 
     def start(self) -> Expr:
         none = frozenset[None]()
-        starts = (Rest(-1, none, said, twice) for said, twice in told_apart(self._said))
+        starts = (Rest(-1, none, said, twice) for said, twice in split_twice(self._said))
         return alt(*(call(self, rest) for rest in starts))
 
     def unfold(self, argument: Hashable, look: Look) -> Expr:
@@ -366,7 +366,7 @@ class ItemsTemplate:
     def _lives(self, rest: Rest, look: Look) -> bool | None:
         left = room(rest.position, "[]", spelled_among(look.spellable))
         if left is not None:
-            return self._few(rest, left, look)
+            return self._lives_limited(rest, left, look)
         if UNKNOWN in rest.used:
             return True
         if rest.twice is False:
@@ -390,7 +390,7 @@ class ItemsTemplate:
         """The shortest rest, or nearly so if earlier values matter."""
         rest = cast("Rest", argument)
         left = room(rest.position, "[]", writes(least))
-        words = self._words(rest, least) if left is None else self._few_words(rest, left, least)
+        words = self._words(rest, least) if left is None else self._words_limited(rest, left, least)
         if words is None:
             return None
         text = b",".join(words)
@@ -413,12 +413,12 @@ class ItemsTemplate:
 
     def _item(self, rest: Rest, look: Look) -> Expr:
         options: list[Expr] = []
-        for value, behind in self._options(rest, look, look.word):
+        for value, after in self._options(rest, look, look.word):
             item = concat(self.style.opened, self._value(value))
-            if behind.twice is None:
-                options.append(concat(item, call(self, behind)))
+            if after.twice is None:
+                options.append(concat(item, call(self, after)))
             else:
-                options.append(capture(item, b"", self, behind))
+                options.append(capture(item, b"", self, after))
         return alt(*options)
 
     def _doubtful(self, rest: Rest, look: Look) -> Expr:
@@ -427,13 +427,13 @@ class ItemsTemplate:
         free = all(self._ways.may_close(step.said) for step in steps)  # it leaves later items free
         if rest.twice is False and free and look.spellable == ALL_BYTES:
             options = [part for step in steps for part in options_in(self._value(step.value))]
-        begun = [found for part in options if (found := self._begun(part, look)) is not None]
+        begun = [found for part in options if (found := self._open_prefix(part, look)) is not None]
         if not begun:
             return UNSURE
         others = [] if len(begun) == len(options) else [concat(_OTHERS, UNSURE)]
         return concat(self.style.opened, alt(*begun, *others))
 
-    def _begun(self, value: Expr, look: Look) -> Expr | None:
+    def _open_prefix(self, value: Expr, look: Look) -> Expr | None:
         """A prefix of infinitely many values, None if none is known."""
         if is_open_string(value):
             return concat(value, UNSURE)
@@ -448,32 +448,32 @@ class ItemsTemplate:
         """Conditions on the next item that lead to an end, and the rest after it."""
         for step in self._ways.steps(rest):
             plain = Rest(step.position, frozenset(), step.said)
-            behind = Rest(step.position, rest.used, step.said, rest.twice)
+            after = Rest(step.position, rest.used, step.said, rest.twice)
             if rest.twice is None:
                 yield step.value, plain
             elif rest.twice:
                 yield among(step.value, rest.used), plain
-                yield self._new(step, behind, look), behind
+                yield self._new(step, after, look), after
             else:
-                needed = critical(self._ways, behind, least)
+                needed = critical(self._ways, after, least)
                 if needed is not None:
-                    yield beside(step.value, rest.used | needed), behind
+                    yield beside(step.value, rest.used | needed), after
 
-    def _new(self, step: Step, behind: Rest, look: Callable[[Expr], bool | None]) -> Formula:
+    def _new(self, step: Step, after: Rest, look: Callable[[Expr], bool | None]) -> Formula:
         """A new value; one that can be repeated, if no other value will be."""
-        new = beside(step.value, behind.used)
-        if can_end(self._ways, behind, look):
+        new = beside(step.value, after.used)
+        if can_end(self._ways, after, look):
             return new
-        return all_of(new, repeatable(self._ways, behind, look))
+        return all_of(new, repeatable(self._ways, after, look))
 
-    def _few(self, rest: Rest, left: int, look: Look) -> bool | None:
+    def _lives_limited(self, rest: Rest, left: int, look: Look) -> bool | None:
         """`lives` for vocabularies without a comma or bracket."""
         if left < 0 or self._ways.ends(rest):
             return left >= 0
         values = self._last_values(rest) if left else ()
         return next((found for part in values if (found := look(part)) is not False), False)
 
-    def _few_words(self, rest: Rest, left: int, least: Least) -> list[bytes] | None:
+    def _words_limited(self, rest: Rest, left: int, least: Least) -> list[bytes] | None:
         if left < 0 or self._ways.ends(rest):
             return None if left < 0 else []
         words = [least(part) for part in self._last_values(rest)] if left else []
@@ -509,12 +509,12 @@ class ItemsTemplate:
         self, rest: Rest, look: Callable[[Expr], bool | None], least: Least
     ) -> tuple[bytes, Rest] | None:
         """The least item that leads to another position or formula, and the rest after it."""
-        for value, behind in self._options(rest, look, least):
-            stays = behind.said is rest.said and behind.position == rest.position
-            if not stays and behind.twice is not None:
+        for value, after in self._options(rest, look, least):
+            stays = after.said is rest.said and after.position == rest.position
+            if not stays and after.twice is not None:
                 word = least(self._value(value))
                 if word is not None:
-                    return word, _rest_after(behind, word)
+                    return word, _rest_after(after, word)
         return None
 
 

@@ -100,7 +100,7 @@ class _Closing:
         whole, composed = self._with_parts(raw, self._subschemas), self._with_parts(raw, self._held)
         self._open.update(id(part) for part in composed[1:])
         for part in chain.from_iterable(_list(one.get("oneOf")) for one in composed):
-            self._keep(part)
+            self._leave(part)
         times = Counter(name for part in whole for name in _map(part.get("properties")))
         shared = frozenset(name for name in times if times[name] > 1)
         self._found.append((raw, whole))
@@ -137,17 +137,17 @@ class _Closing:
         found: list[Any] = [raw.get("additionalProperties"), raw.get("unevaluatedProperties")]
         for name, part in _map(raw.get("properties")).items():
             if name in shared:
-                self._keep(part)
+                self._leave(part)
             else:
                 found.append(part)
         for keyword in _ITEMS:
             held = raw.get(keyword)
             found += _list(held) or [held]
         for keyword in _DENYING:
-            self._keep(raw.get(keyword))
+            self._leave(raw.get(keyword))
         return [*found, *_map(raw.get("patternProperties")).values()]
 
-    def _keep(self, raw: Any) -> None:
+    def _leave(self, raw: Any) -> None:
         """Leave a schema and all schemas below unchanged."""
         todo = [raw]
         while todo:

@@ -276,10 +276,10 @@ class Outlines:
                 return True
         shared = [name for name in first.members if name in second.members]
         return depth > 0 and any(
-            self._apart(first.members[name], second.members[name], depth - 1) for name in shared
+            self._differ(first.members[name], second.members[name], depth - 1) for name in shared
         )
 
-    def _apart(self, first: tuple[Address, ...], second: tuple[Address, ...], depth: int) -> bool:
+    def _differ(self, first: tuple[Address, ...], second: tuple[Address, ...], depth: int) -> bool:
         if not first or not second:
             return False
         kinds = KINDS.intersection(*(self.of(part).kinds for part in (*first, *second)))
@@ -289,10 +289,10 @@ class Outlines:
         """The outline of one schema, with its references and `allOf`."""
         found = self._known.get(address)
         if found is None:
-            found = self._known[address] = self._of(address)
+            found = self._known[address] = self._outline(address)
         return found
 
-    def _of(self, address: Address) -> Outline:
+    def _outline(self, address: Address) -> Outline:
         kinds, scalars, closed = KINDS, None, None
         members: dict[str, tuple[Address, ...]] = {}
         declared: dict[str, tuple[Address, ...]] = {}
@@ -487,23 +487,23 @@ class _Finder:
     def around(self, schema: Schema, depth: int, *, outermost: bool = False) -> _Options:
         if depth > _DEEPEST:
             raise self._too_many(f"look through more than {_DEEPEST} schemas in place")
-        options: _Options = {(TRUE, self._own(schema, outermost)): None}
+        options: _Options = {(TRUE, self._own_parts(schema, outermost)): None}
         for part in schema.all_of:
-            options = self._product(options, self._inside(part, depth))
+            options = self._product(options, self._branch(part, depth))
         for group in schema.any_of:
             for branch in group:
-                inside = self._inside(branch, depth)
+                inside = self._branch(branch, depth)
                 if list(inside) != list(_ALWAYS):
-                    held = self._under(self._said(branch), inside)
+                    held = self._under(self._formula(branch), inside)
                     options = self._product(options, {**_ALWAYS, **held})
         for group in schema.one_of:
             each: _Options = {}
             for branch in group:
-                each |= self._under(self._said(branch), self._inside(branch, depth))
+                each |= self._under(self._formula(branch), self._branch(branch, depth))
             options = self._product(options, each)
         options = self._product(options, self._conditional(schema, depth))
         for name, part in schema.objects.dependents if self._kind == "object" else ():
-            held = self._under(leaf(Required(name)), self._inside(part, depth))
+            held = self._under(leaf(Required(name)), self._branch(part, depth))
             options = self._product(options, {**_ALWAYS, **held})
         return options
 
@@ -511,23 +511,23 @@ class _Finder:
         condition = schema.condition
         if condition is None:
             return _ALWAYS
-        test = self._said(condition.test)
+        test = self._formula(condition.test)
         then = self._product(
-            self._inside(condition.test, depth), self._inside(condition.then, depth)
+            self._branch(condition.test, depth), self._branch(condition.then, depth)
         )
-        otherwise = self._inside(condition.otherwise, depth)
+        otherwise = self._branch(condition.otherwise, depth)
         return self._under(test, then) | self._under(opposite(test), otherwise)
 
-    def _inside(self, part: Address | None, depth: int) -> _Options:
+    def _branch(self, part: Address | None, depth: int) -> _Options:
         if part is None or part.startswith("="):  # enum and const evaluate nothing
             return _ALWAYS
         schema = self._reader.document.schemas[part]
         return self.around(schema, depth + 1) if self._kind in schema.kinds else _ALWAYS
 
-    def _said(self, part: Address) -> Formula:
+    def _formula(self, part: Address) -> Formula:
         return self._reader.schema(part, self._kind)
 
-    def _own(self, schema: Schema, outermost: bool) -> _Seen:
+    def _own_parts(self, schema: Schema, outermost: bool) -> _Seen:
         objects, arrays = schema.objects, schema.arrays
         if self._kind == "object":
             unevaluated = objects.unevaluated is not None and not outermost
@@ -548,18 +548,18 @@ class _Finder:
         )
 
     def _under(self, condition: Formula, options: _Options) -> _Options:
-        return self._kept((all_of(condition, other), seen) for other, seen in options)
+        return self._satisfiable((all_of(condition, other), seen) for other, seen in options)
 
     def _product(self, left: _Options, right: _Options) -> _Options:
         if right is _ALWAYS or left is _ALWAYS:
             return left if right is _ALWAYS else right
-        return self._kept(
+        return self._satisfiable(
             (all_of(first, second), here.join(there))
             for first, here in left
             for second, there in right
         )
 
-    def _kept(self, options: Iterable[tuple[Formula, _Seen]]) -> _Options:
+    def _satisfiable(self, options: Iterable[tuple[Formula, _Seen]]) -> _Options:
         kept: _Options = {}
         for condition, seen in options:
             if condition is not FALSE:

@@ -245,7 +245,7 @@ def idn_hostname(match: Match) -> Expr:
 @final
 @dataclass(frozen=True, slots=True)
 class _Format:
-    """How the strings of a format are written.
+    """The strings of a format.
 
     lower: a subset of them, which the constraint generates; bound: all of them and some others, if
     the rule is not regular; plain: True if they have only ASCII that JSON need not escape.

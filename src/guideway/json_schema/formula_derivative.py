@@ -83,16 +83,16 @@ class Progress:
             if len(self._known) > _MOST_KNOWN:
                 self._known, self._found = {}, {}
             found = fold(formula, self._make, self._known)
-            known = {formula: TRUE} if found is None else self._apart(found)
+            known = {formula: TRUE} if found is None else self._disjoint(found)
             self._found[formula] = known
         return known
 
-    def _apart(self, found: Pairs) -> Pairs:
+    def _disjoint(self, found: Pairs) -> Pairs:
         """Make alternatives disjoint: a value leads to the least demanding one."""
         if not 1 < len(found) <= _FEW:
             return found
         apart: Pairs = {}
-        asked = [_asked(rest) for rest in found]
+        asked = [_conjuncts(rest) for rest in found]
         denied = [opposite(one) if self._judge.simple(one) else TRUE for one in found.values()]
         for place, (rest, value) in enumerate(found.items()):
             milder = [
@@ -121,7 +121,7 @@ class Progress:
                 same = [part for part in parts if made[part] is None]
                 if isinstance(node, Some):
                     return _united([{any_of(*same): TRUE}, *changed] if same else changed)
-                return self._crossed([{all_of(*same): TRUE}, *changed] if same else changed)
+                return self._product([{all_of(*same): TRUE}, *changed] if same else changed)
 
     def _pairs(self, after: Formula) -> Pairs:
         def make(node: Formula, made: dict[Formula, Pairs]) -> Pairs:
@@ -135,11 +135,11 @@ class Progress:
                 case Some(parts):
                     return _united([made[part] for part in parts])
                 case _:
-                    return self._crossed([made[part] for part in node.parts])
+                    return self._product([made[part] for part in node.parts])
 
         return fold(after, make)
 
-    def _crossed(self, parts: list[Pairs]) -> Pairs:
+    def _product(self, parts: list[Pairs]) -> Pairs:
         """Conjunction of alternatives; single ones first."""
         single = [next(iter(part.items())) for part in parts if len(part) == 1]
         rest, value = all_of(*(rest for rest, _ in single)), all_of(*(value for _, value in single))
@@ -173,7 +173,7 @@ def _too_many(value: Formula) -> LimitError:
     )
 
 
-def _asked(said: Formula) -> frozenset[Formula]:
+def _conjuncts(said: Formula) -> frozenset[Formula]:
     if said is TRUE:
         return frozenset()
     return frozenset(said.parts if isinstance(said, Every) else (said,))
@@ -192,27 +192,27 @@ def _united(options: list[Pairs]) -> Pairs:
 
 
 def unlike_member(values: frozenset[Exact], name: str | None) -> Formula:
-    """What is left of `Unlike` when a member `name` is read; None is a name in none of them."""
+    """The derivative of `Unlike` by a member `name`; None is a name in none of the values."""
     groups: dict[Exact, list[Exact]] = {}
     for value in values:
         members = members_of(value)
         part = None if name is None else members.pop(name, None)
         if part is not None:
             groups.setdefault(part, []).append(object_of(members.items()))
-    return _split(groups)
+    return _by_part(groups)
 
 
 def unlike_item(values: frozenset[Exact]) -> Formula:
-    """What is left of `Unlike` when an item is read."""
+    """The derivative of `Unlike` by an item."""
     groups: dict[Exact, list[Exact]] = {}
     for value in values:
         items = items_of(value)
         if items:
             groups.setdefault(items[0], []).append(array(items[1:]))
-    return _split(groups)
+    return _by_part(groups)
 
 
-def _split(groups: dict[Exact, list[Exact]]) -> Formula:
+def _by_part(groups: dict[Exact, list[Exact]]) -> Formula:
     if not groups:
         return TRUE
     agreeing = (
@@ -226,7 +226,7 @@ Twice: TypeAlias = bool | None
 """True if some value must repeat, False if none may; None if it does not matter."""
 
 
-def told_apart(said: Formula) -> list[tuple[Formula, Twice]]:
+def split_twice(said: Formula) -> list[tuple[Formula, Twice]]:
     """Split a formula by `Twice`: must all items differ, or must one repeat?"""
     signs = {atom.sign for atom in atoms(said) if isinstance(atom, Distinct)}
     if not signs:
@@ -284,7 +284,7 @@ def read_item(atom: Atom, position: int) -> Formula | None:  # noqa: PLR0911  an
         case SomeItem(start, value):
             return any_of(now(value), leaf(atom)) if start <= position else None
         case Holding(value, low, high):
-            return _count(value, low, high)
+            return _count_item(value, low, high)
         case Longer(count):
             return TRUE if count <= position + 1 else None
         case Shorter(count):
@@ -295,7 +295,7 @@ def read_item(atom: Atom, position: int) -> Formula | None:  # noqa: PLR0911  an
             raise TypeError(f"{atom} says nothing about items")
 
 
-def _count(value: Formula, low: int, high: int | None) -> Formula:
+def _count_item(value: Formula, low: int, high: int | None) -> Formula:
     stays = leaf(Holding(value, low, high))
     if high is None:
         return any_of(all_of(now(value), holding(value, low - 1)), stays)

@@ -312,7 +312,7 @@ def _same(parts: tuple[Exact, ...] | frozenset[tuple[str, Exact]], inner: Iterab
 
 
 def levels_of(value: Exact) -> int:
-    """How deep a value nests.
+    """The depth of a value.
 
     >>> levels_of(exact(1)), levels_of(exact([[], 2]))
     (0, 2)

@@ -52,14 +52,14 @@ def strings_with(pattern: Pattern, spelling: Spelling) -> Expr:
 
 
 def plainly_lowers(pattern: str) -> bool:
-    """Whether a pattern is well formed and needs no product of automata."""
+    """Return True if a pattern is well formed and needs no product of automata."""
     spend(len(pattern))
     return is_plain_pattern(pattern)
 
 
 @lru_cache(maxsize=512)
 def lowers(spelling: Spelling, pattern: str) -> bool:
-    """Whether a pattern is well formed and has an automaton, which is then kept."""
+    """Return True if a pattern is well formed and has an automaton, which is then cached."""
     if plainly_lowers(pattern):
         return True
     try:
@@ -85,7 +85,7 @@ def plain_strings(strings: Expr) -> Expr | None:
 
 @lru_cache(maxsize=1 << 14)
 def has_string(strings: Expr, text: str, spelling: Spelling) -> bool:
-    """Whether a string is among some.
+    """Return True if a set of strings has this one.
 
     >>> from guideway.regex.parser import parse_regex
     >>> spelling = Spelling(plain=False)
@@ -101,12 +101,12 @@ def has_string(strings: Expr, text: str, spelling: Spelling) -> bool:
 
 @lru_cache(maxsize=1 << 17)  # pairs of 255 patterns that exclude each other
 def surely_apart(first: Expr, second: Expr) -> bool:
-    """Whether short searches show that no string is among both."""
+    """Return True if short searches show that two sets are disjoint."""
     others = _parts.get(second, (second,))
-    return all(_apart(one, other) for one in _parts.get(first, (first,)) for other in others)
+    return all(_search_apart(one, other) for one in _parts.get(first, (first,)) for other in others)
 
 
-def _apart(first: Expr, second: Expr) -> bool:
+def _search_apart(first: Expr, second: Expr) -> bool:
     plain, other = _plain(first), _plain(second)
     if plain is None or other is None:
         return regular.surely_apart(first, second)
@@ -114,7 +114,7 @@ def _apart(first: Expr, second: Expr) -> bool:
 
 
 def surely_within(first: Expr, second: Expr) -> bool:
-    """Whether all strings of the first are plainly among the second, as its patterns are."""
+    """Return True if the patterns of two sets show that the second includes the first."""
     return _parts.get(first, frozenset((first,))) <= _parts.get(second, frozenset((second,)))
 
 
@@ -387,9 +387,9 @@ def _content(inside: tuple[Expr, ...], outside: tuple[Expr, ...]) -> Expr:
     content = ANYTHING
     for place, language in enumerate(inside):
         if not any(surely_within(other, language) for other in inside[:place]):
-            content = _both(content, language)
-    return _both(content, complement(alt(*outside))) if outside else content
+            content = _intersect(content, language)
+    return _intersect(content, complement(alt(*outside))) if outside else content
 
 
-def _both(first: Expr, second: Expr) -> Expr:
+def _intersect(first: Expr, second: Expr) -> Expr:
     return second if first is ANYTHING else both(first, second)

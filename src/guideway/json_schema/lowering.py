@@ -120,13 +120,13 @@ class LazyLowering:
             return EMPTY
         if raw is True:
             return self._typed("")
-        return self._known(raw) or self._keep(raw, self._valued(raw))
+        return self._cached(raw) or self._remember(raw, self._valued(raw))
 
-    def _known(self, raw: Raw) -> Expr | None:
+    def _cached(self, raw: Raw) -> Expr | None:
         named = self._named.get(id(raw))
         return self._values.get(id(raw)) if named is None else named()
 
-    def _keep(self, raw: Raw, made: Expr) -> Expr:
+    def _remember(self, raw: Raw, made: Expr) -> Expr:
         if isinstance(made, Rule):
             self._named[id(raw)] = ref(made)
         else:
@@ -138,22 +138,22 @@ class LazyLowering:
         if typed is not None:
             return self._typed(typed)
         options = self._schema.options(raw)
-        return alt(*map(self._single, options)) if options[0] is not raw else self._own(raw)
+        return alt(*map(self._single, options)) if options[0] is not raw else self._part_values(raw)
 
     def _typed(self, name: str) -> Expr:
         """All values of a type; "" for all there are."""
         found = self._types.get(name)
         if found is None:
-            found = self._types[name] = self._made({"type": name} if name else {})
+            found = self._types[name] = self._leaf_values({"type": name} if name else {})
         return found
 
     def _single(self, raw: Any) -> Expr:
-        """The values of a part that stands for itself."""
+        """The values of a part that is no union of other parts."""
         if raw.__class__ is bool:
             return self.value(raw)
-        return self._known(raw) or self._keep(raw, self._own(raw))
+        return self._cached(raw) or self._remember(raw, self._part_values(raw))
 
-    def _own(self, raw: Raw) -> Expr:
+    def _part_values(self, raw: Raw) -> Expr:
         if id(raw) in self._schema.decided:
             return self._by_formula(raw)
         if id(raw) in self._schema.late:
@@ -161,7 +161,7 @@ class LazyLowering:
         return EMPTY if self._schema.is_nothing(raw) else self._parted(raw)
 
     def _parted(self, raw: Raw) -> Expr:
-        """The values of a part that names no other one for all it says."""
+        """The values of a part that is neither a reference nor a union."""
         types = raw.get("type", ())
         if types == "object" and not _OBJECTS.isdisjoint(raw):
             return self._rule("object", self._surely(raw), self._object, raw)
@@ -211,7 +211,7 @@ class LazyLowering:
         return parts.enter(self._pointers[id(raw)], raw)
 
     def _surely(self, raw: Raw) -> bool:
-        """Whether a part has an instance, and nothing in it has to be looked at when compiling."""
+        """Return True if a part surely has an instance, and compiling need not check it."""
         return self._schema.is_sure(raw) and id(raw) not in self._schema.eager
 
     def _rule(self, kind: str, sure: bool, make: Callable[[Raw], Expr], raw: Raw) -> Rule:
@@ -224,10 +224,10 @@ class LazyLowering:
         said = self._schema.said(raw)
         kept = {name: raw[name] for name in said if name not in _ANY_PART}
         if not kept or kept.keys() == _TYPE:
-            return self._made(kept)
-        return self._rule("value", self._surely(raw), self._made, kept)
+            return self._leaf_values(kept)
+        return self._rule("value", self._surely(raw), self._leaf_values, kept)
 
-    def _made(self, raw: Raw) -> Expr:
+    def _leaf_values(self, raw: Raw) -> Expr:
         """The values of a schema with only these keywords, cached."""
         words = tuple((name, repr(raw[name])) for name in sorted(raw))
         # A type means the same in each draft, but 1.0 is no integer in draft 4.
@@ -498,7 +498,7 @@ def _allows(said: Formula, value: bool) -> bool:
 ROOT = "both#"
 
 
-def apart(held: Sequence[JsonSchema], denied: Sequence[JsonSchema]) -> str:
+def mismatch(held: Sequence[JsonSchema], denied: Sequence[JsonSchema]) -> str:
     """The option that differs, so that these cannot be one document; "" if they can.
 
     >>> apart([JsonSchema(True), JsonSchema(True, spelling="plain")], [])

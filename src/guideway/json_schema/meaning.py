@@ -157,7 +157,7 @@ class Meaning:
     def _schema(self, schema: Schema, kind: Kind) -> Formula:
         if kind not in schema.kinds:
             return FALSE
-        parts, loose = [self._own(schema, kind)], schema.objects.unevaluated
+        parts, loose = [self._own_formula(schema, kind)], schema.objects.unevaluated
         if loose is schema.arrays.unevaluated is None and not schema.in_place:
             return parts[0]
         parts += [self._read[(part, kind)] for part in schema.all_of]
@@ -200,7 +200,7 @@ class Meaning:
         # With the test on both sides, a member that decides it leaves one of them.
         return any_of(all_of(test, then), all_of(denied, otherwise))
 
-    def _own(self, schema: Schema, kind: Kind) -> Formula:
+    def _own_formula(self, schema: Schema, kind: Kind) -> Formula:
         match kind:
             case "null":
                 return TRUE

@@ -27,10 +27,10 @@ from guideway.json_schema.objects import (
     ObjectTemplate,
     Places,
     Rest,
-    among,
     asks,
     bounded,
     holds_at_end,
+    is_in_bytes,
     read_member,
     writes,
 )
@@ -94,14 +94,14 @@ class Standing(Generic[Answer]):
                     answers.append((then, looked, answer))
             return answer, looked
 
-        found = self.told(question, extras)
-        if found is None and extras and self.told(question, _NONE) is None:
+        found = self.known_answer(question, extras)
+        if found is None and extras and self.known_answer(question, _NONE) is None:
             answer, looked = look(_NONE)
             if answer is None or answer is self._no or looked.isdisjoint(extras):
                 return answer
         return look(extras)[0] if found is None else found[0]
 
-    def told(self, question: Hashable, extras: Extras) -> tuple[Answer] | None:
+    def known_answer(self, question: Hashable, extras: Extras) -> tuple[Answer] | None:
         for then, looked, answer in self._found.get(question, ()):
             if then <= extras and (answer is self._no or looked.isdisjoint(extras - then)):
                 return (answer,)
@@ -160,7 +160,7 @@ class Dependent:
 
     def steps(self, rest: Rest, key: int) -> list[tuple[Formula, Rest]]:
         """The formulas of a member of a key, with the rests after it."""
-        place = self.places.behind(rest.place, key)
+        place = self.places.after_key(rest.place, key)
         found = self.pairs(rest.said, key).items()
         return [(value, Rest(place, rest.extras, said)) for said, value in found]
 
@@ -210,13 +210,13 @@ class Dependent:
         words = self._least_members(rest, least)
         return None if words is None else [word for _, word in words]
 
-    def least_behind_key(self, rest: Rest, key: int, least: Least) -> bytes | None:
+    def least_after_key(self, rest: Rest, key: int, least: Least) -> bytes | None:
         """The shortest value of a key together with the shortest rest.
 
         A `oneOf` of fifty objects of 50 names took .2 s with all alternatives searched.
         """
         answers, question = Answers.of(least), self._question(rest, key)
-        if self._ending.told(question, rest.extras) == (False,):
+        if self._ending.known_answer(question, rest.extras) == (False,):
             return None
         best = self._named(rest, key, answers)
         if best is not None and not answers.afford(size(rest.said)):
@@ -244,7 +244,7 @@ class Dependent:
             return None
         said = all_of(rest.said, leaf(Required(str(self.keys[key].name))))
         place = key if self.style.ordered else rest.place
-        first = self._first(Rest(place, rest.extras, said), answers, set())
+        first = self._first_members(Rest(place, rest.extras, said), answers, set())
         if first is None:
             return None
         value = answers(concat(self.style.colon, self.value(dict(first)[key])))
@@ -260,8 +260,8 @@ class Dependent:
         said = bounded(rest.said, rest.place, "{}", writes(least))
 
         def find(extras: Extras, looked: set[str]) -> Chosen | None:
-            word = self._word(least, looked)
-            first = self._first(Rest(rest.place, extras, said), answers, looked)
+            word = self._member_word(least, looked)
+            first = self._first_members(Rest(rest.place, extras, said), answers, looked)
             known = None if first is None else self._written(first, extras, least, looked)
             if known is None:
                 return None
@@ -271,7 +271,7 @@ class Dependent:
         found = standing.ask((rest.place, said), rest.extras, find, answers.settled)
         return None if found is None else estimate.words.in_order(found)
 
-    def _word(self, least: Least, looked: set[str]) -> Word:
+    def _member_word(self, least: Least, looked: set[str]) -> Word:
         """The shortest member of a key; adds the keys of classes to `looked`."""
 
         def word(key: int, value: Formula, used: Extras) -> bytes | None:
@@ -291,7 +291,7 @@ class Dependent:
         self, members: Needed, extras: Extras, least: Least, looked: set[str]
     ) -> Chosen | None:
         """Members with their shortest texts; None if one has none."""
-        word, found = self._word(least, looked), list[tuple[int, bytes]]()
+        word, found = self._member_word(least, looked), list[tuple[int, bytes]]()
         for key, value in members:
             text = word(key, value, extras)
             if text is None:
@@ -300,7 +300,7 @@ class Dependent:
             found.append((key, text))
         return tuple(found)
 
-    def _first(self, rest: Rest, answers: Answers, looked: set[str]) -> "Needed | None":
+    def _first_members(self, rest: Rest, answers: Answers, looked: set[str]) -> "Needed | None":
         """The first members found that suffice; None also if the search takes too long."""
         free, completions = self.coming(rest), self._completions[answers.spellable]
         said = said_by_cases(self.keys)
@@ -308,7 +308,7 @@ class Dependent:
         if way is not None:
             case = tuple(way.atoms)
             return [(key, said(case, key)) for key in way.keys]
-        word, afford = self._word(answers, looked), answers.portion()
+        word, afford = self._member_word(answers, looked), answers.portion()
 
         def lives(key: int, value: Formula) -> bool | None:
             return word(key, value, frozenset()) is not None if afford(_LOOK) else None
@@ -360,7 +360,7 @@ class Dependent:
     def lives(self, rest: Rest, look: Look) -> bool | None:
         said = rest.said
         if look.spellable != ALL_BYTES:
-            said = bounded(said, rest.place, "{}", among(look.spellable))
+            said = bounded(said, rest.place, "{}", is_in_bytes(look.spellable))
         free, known = self._free(rest.place), self._completions[look.spellable]
         return self._ending.ask(
             (rest.place, said, look.spellable),
@@ -373,12 +373,12 @@ class Dependent:
         )
 
     def names_of(self, rest: Rest, look: Look) -> list[int]:
-        """The names behind which the rest can be completed."""
+        """The names after which the rest can be completed."""
         free = self.coming(rest)
         told = self._completed(rest, free, look) if look.spellable == ALL_BYTES else ()
-        return [key for key in free if key in told or self.lives_behind_key(rest, key, look)]
+        return [key for key in free if key in told or self.lives_after_key(rest, key, look)]
 
-    def lives_behind_key(self, rest: Rest, key: int, look: Look) -> bool | None:
+    def lives_after_key(self, rest: Rest, key: int, look: Look) -> bool | None:
         if key < self.count and look.spellable == ALL_BYTES:
             find, question = partial(self._completes, rest, key, look), self._question(rest, key)
             return self._ending.ask(question, rest.extras, find, lambda: look.settled)
@@ -389,7 +389,7 @@ class Dependent:
         return False
 
     def _question(self, rest: Rest, key: int) -> Hashable:
-        return rest.said, self.places.behind(rest.place, key), key
+        return rest.said, self.places.after_key(rest.place, key), key
 
     def _completes(
         self, rest: Rest, key: int, look: Look, extras: Extras, looked: set[str]
@@ -397,7 +397,7 @@ class Dependent:
         if self._completed(rest, [key], look):
             return True
         said = all_of(rest.said, leaf(Required(self.names[key])))
-        free = [key, *self.places.free(self.places.behind(rest.place, key))]
+        free = [key, *self.places.free(self.places.after_key(rest.place, key))]
         return self._find_end(said, free, look, extras, looked)
 
     def _completed(self, rest: Rest, keys: list[int], look: Look) -> set[int]:

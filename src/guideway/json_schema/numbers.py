@@ -137,7 +137,7 @@ class _Edge(NamedTuple):
         return self.digits[0] if self.digits else 0
 
     @property
-    def behind(self) -> "_Edge":
+    def rest(self) -> "_Edge":
         return _Edge(self.digits[1:], self.exclusive)
 
 
@@ -276,8 +276,8 @@ def _steps(
     last = 9 if high is None else high.next
     parts = list[Expr]()
     for digit in sorted({first, last}) if first <= last else ():
-        lower = low.behind if low is not None and digit == low.next else None
-        upper = high.behind if high is not None and digit == high.next else None
+        lower = low.rest if low is not None and digit == low.next else None
+        upper = high.rest if high is not None and digit == high.next else None
         parts.append(concat(literal(str(digit)), rest(lower, upper)))
     if last - first > 1:
         inner = byte_set(range(ord("1") + first, ord("0") + last))
@@ -596,7 +596,7 @@ def merged(parts: list[Numbers]) -> Numbers:
 
 
 def no_number(numbers: Numbers) -> bool:
-    """Whether merged keywords plainly leave no number."""
+    """Return True if merged keywords plainly allow no number."""
     if numbers.values is not None:
         return not numbers.values
     return any(
@@ -607,7 +607,7 @@ def no_number(numbers: Numbers) -> bool:
 
 
 def within(value: Decimal, numbers: Numbers) -> bool:
-    """Whether a value satisfies the keywords, or may, as what is beyond counting."""
+    """Return True if a value satisfies the keywords, or may, as `BEYOND`."""
     return value == BEYOND or (
         not (numbers.integer and value != value.to_integral_value())
         and all(_above(value, bound) for bound in numbers.lower)
@@ -638,6 +638,6 @@ def _as_int(digits: tuple[int, ...]) -> int:
 
 
 def common(sets: "Iterable[frozenset[_Value] | None]") -> "frozenset[_Value] | None":
-    """What is in all the sets that are given, None if none is."""
+    """The intersection of the sets that are not None; None if there is none."""
     known = [values for values in sets if values is not None]
     return known[0].intersection(*known[1:]) if known else None

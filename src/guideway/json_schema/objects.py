@@ -50,7 +50,7 @@ from guideway.language.values import by_value
 
 
 def room(place: int, brackets: str, spelled: Callable[[str], bool]) -> int | None:
-    """How many members or items may still come: None for any number, -1 if a bracket is missing.
+    """The number of members or items that can still be written: None for any, -1 without a bracket.
 
     Args:
         place: negative before the opening bracket, else behind a value.
@@ -68,20 +68,20 @@ def room(place: int, brackets: str, spelled: Callable[[str], bool]) -> int | Non
 
 
 def bounded(said: Formula, place: int, brackets: str, spelled: Callable[[str], bool]) -> Formula:
-    """What is said, and that no more comes than there is room for."""
+    """The formula, with at most as many members or items as there is room for."""
     left = room(place, brackets, spelled)
     if left is None:
         return said
     return FALSE if left < 0 else all_of(said, at_most(left))
 
 
-def among(spellable: int) -> Callable[[str], bool]:
-    """What tells whether a character of ASCII is among bytes, given as a 256-bit integer."""
+def is_in_bytes(spellable: int) -> Callable[[str], bool]:
+    """A test of whether an ASCII character is among bytes, a 256-bit integer."""
     return lambda mark: bool(spellable >> ord(mark) & 1)
 
 
 def writes(least: Least) -> Callable[[str], bool]:
-    """The same by what tells the shortest text of an expression."""
+    """The same test, by a function that gives shortest texts."""
     return lambda mark: least(literal(mark)) is not None
 
 
@@ -132,7 +132,7 @@ class Places:
             return list(range(place, self.count))
         return [key for key in range(self.count) if not place >> key & 1]
 
-    def behind(self, place: int, key: int) -> int:
+    def after_key(self, place: int, key: int) -> int:
         """The place after a member; undeclared keys come after all names in declared order."""
         place = max(place, 0)
         if self.ordered:
@@ -180,7 +180,7 @@ class Reading(Protocol):
         """Return True if the rest can be completed; None if `look` does not know yet."""
         ...
 
-    def lives_behind_key(self, rest: Rest, key: int, look: Look) -> bool | None:
+    def lives_after_key(self, rest: Rest, key: int, look: Look) -> bool | None:
         """`lives` after a key was read."""
         ...
 
@@ -192,7 +192,7 @@ class Reading(Protocol):
         """The shortest members that complete a rest, in order; None if none do."""
         ...
 
-    def least_behind_key(self, rest: Rest, key: int, least: Least) -> bytes | None:
+    def least_after_key(self, rest: Rest, key: int, least: Least) -> bytes | None:
         """The shortest value of a key together with the shortest rest."""
         ...
 
@@ -218,11 +218,11 @@ class ObjectTemplate:
 
     def resume(self, argument: Hashable, captured: bytes | None) -> Expr:
         member = cast("Member", argument)
-        return self._behind_key(_known(member, captured), member.key)
+        return self._after_key(_with_key(member, captured), member.key)
 
     def resume_any(self, argument: Hashable) -> Expr:
         member = cast("Member", argument)
-        return self._behind_key(member.rest, member.key)
+        return self._after_key(member.rest, member.key)
 
     def remembers(self, argument: Hashable) -> bool:
         read = cast("Rest | Member", argument)
@@ -236,7 +236,7 @@ class ObjectTemplate:
 
     def lives(self, argument: Hashable, look: Look) -> bool | None:
         if isinstance(argument, Member):
-            return self.reading.lives_behind_key(argument.rest, argument.key, look)
+            return self.reading.lives_after_key(argument.rest, argument.key, look)
         return self.reading.lives(cast("Rest", argument), look)
 
     def lives_after(
@@ -245,8 +245,8 @@ class ObjectTemplate:
         member, reading = cast("Member", argument), self.reading
         rest, key = member.rest, member.key
         if reading.depends(key) and not reading.texts.endless(key, look.spellable):
-            rest = _known(member, captured())
-        return reading.lives_behind_key(rest, key, look)
+            rest = _with_key(member, captured())
+        return reading.lives_after_key(rest, key, look)
 
     def parts(self, argument: Hashable) -> Iterable[Expr]:
         del argument
@@ -254,7 +254,7 @@ class ObjectTemplate:
 
     def least(self, argument: Hashable, least: Least) -> bytes | None:
         if isinstance(argument, Member):
-            return self.reading.least_behind_key(argument.rest, argument.key, least)
+            return self.reading.least_after_key(argument.rest, argument.key, least)
         rest = cast("Rest", argument)
         words = self.reading.least(rest, least)
         if words is None:
@@ -266,7 +266,7 @@ class ObjectTemplate:
         self, argument: Hashable, least: Least, captured: bytes | None = None
     ) -> bytes | None:
         member = cast("Member", argument)
-        return self.reading.least_behind_key(_known(member, captured), member.key, least)
+        return self.reading.least_after_key(_with_key(member, captured), member.key, least)
 
     def is_vague(self, rest: Rest) -> bool:
         """Return True if it is unknown which keys may come."""
@@ -278,9 +278,9 @@ class ObjectTemplate:
 
     def other(self, rest: Rest) -> Expr:
         """An undeclared key without its opening quote, its value, and the rest."""
-        return alt(*(self._other(rest, key) for key in self.reading.others(rest)))
+        return alt(*(self._unnamed_key(rest, key) for key in self.reading.others(rest)))
 
-    def _other(self, rest: Rest, key: int) -> Expr:
+    def _unnamed_key(self, rest: Rest, key: int) -> Expr:
         content = self.reading.texts.unused(key, rest.extras)
         if UNKNOWN in rest.extras:
             return concat(content, QUOTE, UNSURE)
@@ -288,7 +288,7 @@ class ObjectTemplate:
 
     def _unfold(self, argument: Rest | Member, look: Look) -> Expr:
         if isinstance(argument, Member):
-            return self._behind_key(argument.rest, argument.key)
+            return self._after_key(argument.rest, argument.key)
         style, close = self.reading.style, self.end(argument)
         member = concat(QUOTE, self._member(argument, look))
         if argument.place < 0:
@@ -311,17 +311,17 @@ class ObjectTemplate:
         reading = self.reading
         sure = any(
             reading.texts.endless(key, look.spellable)
-            and reading.lives_behind_key(rest, key, look) is True
+            and reading.lives_after_key(rest, key, look) is True
             for key in reading.others(rest)
         )
         return SOMETHING if sure else UNSURE
 
-    def _behind_key(self, rest: Rest, key: int) -> Expr:
+    def _after_key(self, rest: Rest, key: int) -> Expr:
         options = (concat(value, call(self, left)) for value, left in self.reading.after(rest, key))
         return concat(self.reading.style.colon, alt(*options))
 
 
-def _known(member: Member, captured: bytes | None) -> Rest:
+def _with_key(member: Member, captured: bytes | None) -> Rest:
     key: str | None = UNKNOWN if captured is None else read_key(captured)
     return replace(member.rest, extras=member.rest.extras | {key})
 
@@ -367,7 +367,7 @@ class Independent:
         return [key for key in self.texts.classes if self.values[key] is not EMPTY]
 
     def after(self, rest: Rest, key: int) -> list[tuple[Expr, Rest]]:
-        return [(self.values[key], self._behind(rest, key))]
+        return [(self.values[key], self._rest_after(rest, key))]
 
     def may_close(self, rest: Rest) -> bool:
         return not self._missing(rest.place)
@@ -381,10 +381,10 @@ class Independent:
             found = self._lives(key, look)
             if not found:
                 return found
-        return self._fits(rest.place, among(look.spellable))
+        return self._fits(rest.place, is_in_bytes(look.spellable))
 
-    def lives_behind_key(self, rest: Rest, key: int, look: Look) -> bool | None:
-        return self._lives(key, look) and self.lives(self._behind(rest, key), look)
+    def lives_after_key(self, rest: Rest, key: int, look: Look) -> bool | None:
+        return self._lives(key, look) and self.lives(self._rest_after(rest, key), look)
 
     def parts(self) -> Iterable[Expr]:
         return () if self.members.lazy else self.values
@@ -400,13 +400,13 @@ class Independent:
             return None
         return words if self.style.ordered else sorted(words)
 
-    def least_behind_key(self, rest: Rest, key: int, least: Least) -> bytes | None:
+    def least_after_key(self, rest: Rest, key: int, least: Least) -> bytes | None:
         value = least(concat(self.style.colon, self.values[key]))
-        words = self.least(self._behind(rest, key), least)
+        words = self.least(self._rest_after(rest, key), least)
         return None if value is None or words is None else b",".join((value, *words)) + b"}"
 
-    def _behind(self, rest: Rest, key: int) -> Rest:
-        return Rest(self._places.behind(rest.place, key), rest.extras, rest.said)
+    def _rest_after(self, rest: Rest, key: int) -> Rest:
+        return Rest(self._places.after_key(rest.place, key), rest.extras, rest.said)
 
     def _lives(self, key: int, look: Look) -> bool | None:
         return self.texts.lives(key, self.style.colon, self.values[key], look)
@@ -434,7 +434,7 @@ def options_in(value: Expr) -> Iterable[Expr]:
 
 
 def is_open_string(value: Expr) -> bool:
-    """Whether these are strings, and every prefix has infinitely many ends.
+    """Return True for strings of which every prefix has infinitely many continuations.
 
     >>> from guideway.language.expr import concat
     >>> from guideway.json_schema.spelling import Spelling
@@ -449,7 +449,7 @@ def is_open_string(value: Expr) -> bool:
 
 
 def is_endless_object(value: Expr) -> bool:
-    """Whether these are objects, infinitely many if any."""
+    """Return True for objects, infinitely many if any."""
     call = value_of(value)
     if not isinstance(call, Call) or call.argument != START:
         return False
@@ -520,12 +520,12 @@ class KeyTexts:
             part = self._keys[key]
             found = self._keysets.content(part)
             if part.name is None:
-                found = both(found, self._others)
+                found = both(found, self._unnamed)
             self._contents[key] = found
         return found
 
     @cached_property
-    def _others(self) -> Expr:
+    def _unnamed(self) -> Expr:
         names = (str(key.name) for key in self._keys if key.name is not None)
         return complement(self._spelling.choose((name, EPSILON) for name in names))
 

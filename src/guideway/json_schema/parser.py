@@ -133,7 +133,7 @@ class Library:
         base, _, fragment = reference.partition("#")
         resource = place.scope.resource
         if base:
-            resource = self._other(joined(resource.uri, base, keyword, place.shown), what, at)
+            resource = self._foreign(joined(resource.uri, base, keyword, place.shown), what, at)
         name = unquote(fragment)
         if keyword == "$recursiveRef":
             scope = place.scope.entering(resource)
@@ -149,7 +149,7 @@ class Library:
             return Place(scope.entering(target), *target.dynamic[name])
         return Place(place.scope.entering(resource), *target)
 
-    def _other(self, uri: str, what: str, at: str) -> Resource:
+    def _foreign(self, uri: str, what: str, at: str) -> Resource:
         found = self._catalogue.find(uri)
         if found is None:
             raise UnsupportedError(

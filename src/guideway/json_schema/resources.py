@@ -236,11 +236,11 @@ class Catalogue:
         while todo:
             around, pointer, raw = todo.pop()
             if isinstance(raw, dict):
-                resource = self._entered(around, pointer, raw)
+                resource = self._resource_at(around, pointer, raw)
                 self._name(resource, pointer, raw)
                 todo += [(resource, at, part) for at, part in schemas_in(pointer, raw)]
 
-    def _entered(self, around: Resource, pointer: str, raw: dict[str, Json]) -> Resource:
+    def _resource_at(self, around: Resource, pointer: str, raw: dict[str, Json]) -> Resource:
         """The resource that begins here, or `around`."""
         if pointer == around.pointer:
             return around
@@ -435,10 +435,10 @@ class _Folder:
 
     def find(self, uri: str) -> str | None:
         """Text of the file with this URI, or None."""
-        path = self._at(uri) or (None if is_meta_schema(uri) else self._named(uri))
+        path = self._file_at(uri) or (None if is_meta_schema(uri) else self._file_named(uri))
         return None if path is None else read_file(path, "the schema")
 
-    def _at(self, uri: str) -> Path | None:
+    def _file_at(self, uri: str) -> Path | None:
         """The file at a path relative to the folder."""
         start = f"{self._prefix}/" if self._prefix else ""
         if not uri.startswith(start):
@@ -449,7 +449,7 @@ class _Folder:
         except (OSError, ValueError):  # no name of a file: too long, or with a NUL
             return None
 
-    def _named(self, uri: str) -> Path | None:
+    def _file_named(self, uri: str) -> Path | None:
         """The file with this identifier."""
         if self._by_id is None:
             listed = list(islice(self._folder.rglob("*.json"), _MOST_FILES + 1))

@@ -176,14 +176,14 @@ def _listed_strings(formula: Formula, deep: int = 3) -> list[str] | None:
     """The strings that a formula lists, in order, if its only other conditions are lengths."""
     if isinstance(formula, Some):
         return _each_listed(formula.parts, deep - 1) if deep else None
-    plain, others = _sorted(formula.parts if isinstance(formula, Every) else (formula,))
+    plain, others = _partitioned(formula.parts if isinstance(formula, Every) else (formula,))
     denied = [_denied_values(part) for part in others if not isinstance(part, Some)]
     chosen = [_listed_strings(part, deep) for part in others if isinstance(part, Some)]
     whole, *more = _merged(plain or [Strings()])
     values = common([whole.values, *(frozenset(texts) for texts in chosen if texts is not None)])
     if more or values is None or None in chosen or not all(denied):
         return None
-    return _kept(Strings(values.difference(*denied), whole.low, whole.high))
+    return _fitting(Strings(values.difference(*denied), whole.low, whole.high))
 
 
 def _each_listed(parts: Iterable[Formula], deep: int) -> list[str] | None:
@@ -204,10 +204,10 @@ def text_content(formula: Formula, spelling: Spelling) -> Expr:
             case Some(parts):
                 return alt(*(made[part] for part in parts))
             case _:
-                plain, others = _sorted(node.parts)
+                plain, others = _partitioned(node.parts)
                 if any(strings.values is not None for strings in plain):
                     listed = [values for part in others if (values := _denied_values(part))]
-                    plain.append(_without(_merged(plain)[0], listed))
+                    plain.append(_difference(_merged(plain)[0], listed))
                     others = [part for part in others if not _denied_values(part)]
                 first = _strings(_merged(plain), spelling) if plain else []
                 denied = [text for part in others if (text := _denied_text(part)) is not None]
@@ -225,7 +225,7 @@ def text_content(formula: Formula, spelling: Spelling) -> Expr:
     return fold(formula, make) if lengths is None else lengths
 
 
-def _sorted(parts: Iterable[Formula]) -> tuple[list[Strings], list[Formula]]:
+def _partitioned(parts: Iterable[Formula]) -> tuple[list[Strings], list[Formula]]:
     plain: list[Strings] = []
     others: list[Formula] = []
     for part in parts:
@@ -244,7 +244,7 @@ def _denied_values(part: Formula) -> frozenset[str]:
     return frozenset()
 
 
-def _without(strings: Strings, denied: list[frozenset[str]]) -> Strings:
+def _difference(strings: Strings, denied: list[frozenset[str]]) -> Strings:
     """Listed strings without others; intersections with complements would need automata."""
     return Strings(values=(strings.values or frozenset()).difference(*denied))
 
@@ -284,7 +284,7 @@ def _strings(parts: list[Strings], spelling: Spelling, outer: bool = False) -> l
         if part.holds is not None:
             raise UnsupportedError("JSON in a string is not supported here", feature=JSON_TEXT)
         if part.values is not None:
-            found.append(_one_of(tuple(_kept(part)), spelling))
+            found.append(_one_of(tuple(_fitting(part)), spelling))
         elif (part.low, part.high) != (0, None):
             counted = spelling.character(PLAIN if plain else SCALARS)
             found.append(repeat(counted, part.low, part.high))
@@ -309,7 +309,7 @@ def _are_apart(pattern: Pattern, name: str) -> bool:
     return apart_by_bytes(lower_search(pattern), format_bound(name, match))
 
 
-def _kept(part: Strings) -> list[str]:
+def _fitting(part: Strings) -> list[str]:
     values = part.values or frozenset()
     most = len(max(values, key=len, default="")) if part.high is None else part.high
     return [value for value in sorted(values) if part.low <= len(value) <= most]

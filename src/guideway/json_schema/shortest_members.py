@@ -119,7 +119,7 @@ class Completions:
         """A known way that completes an object."""
         for way in self._ways[:_TRIED]:
             if not way.mask & ~free and self._answer(way, said) & 1:
-                self._serve(way)
+                self._move_to_front(way)
                 return way
         return None
 
@@ -137,7 +137,7 @@ class Completions:
                 break
             came = self._coming(way, self._answer(way, said), left, lives)
             if came:
-                self._serve(way)
+                self._move_to_front(way)
                 found |= came
                 left = {key: behind for key, behind in left.items() if key not in came}
         return found
@@ -165,7 +165,7 @@ class Completions:
                 return True
         return False
 
-    def _serve(self, way: _Way) -> None:
+    def _move_to_front(self, way: _Way) -> None:
         if way is not self._nothing and self._ways[0] is not way:
             self._ways = [way, *(other for other in self._ways if other is not way)][:_KEPT]
 
@@ -203,13 +203,13 @@ class Completions:
             case Found():
                 return self._finding(atom, way)
             case AtLeast() | AtMost() | Unlike():
-                return self._beside(atom, way)
+                return self._count_row(atom, way)
             case Named() | Matching() if atom in way.atoms or not self._concerns(atom, way):
                 return self._all & ~self._fails(atom)
             case _:
                 return 0
 
-    def _beside(self, atom: AtLeast | AtMost | Unlike, way: _Way) -> int:
+    def _count_row(self, atom: AtLeast | AtMost | Unlike, way: _Way) -> int:
         """Row of an atom about the number of members or about whole objects."""
         count, more = len(way.names) + len(way.classes), self._all & ~1
         if isinstance(atom, AtLeast):
@@ -228,7 +228,7 @@ class Completions:
 
     def _finding(self, atom: Found, way: _Way) -> int:
         """Row of a Found atom; the members of a way have any values."""
-        about, asked = self._about(atom), frozenset(_conjuncts_of(atom.value))
+        about, asked = self._names_of(atom), frozenset(_conjuncts_of(atom.value))
         if not asked and (not way.names.isdisjoint(about) or self._has_class(atom, way)):
             return self._all
         return self._where(b for name in about for b in self._bits[name] if asked <= self._parts[b])
@@ -246,12 +246,12 @@ class Completions:
         """Bits of members for which the atom requires more than their value formula."""
         found = self._failing.get(atom)
         if found is None:
-            about, asked = self._about(atom), frozenset(_conjuncts_of(atom.value))
+            about, asked = self._names_of(atom), frozenset(_conjuncts_of(atom.value))
             bits = [b for name in about for b in self._bits[name] if not asked <= self._parts[b]]
             found = self._failing[atom] = self._where(bits)
         return found
 
-    def _about(self, atom: Named | Matching | Found) -> list[str]:
+    def _names_of(self, atom: Named | Matching | Found) -> list[str]:
         if isinstance(atom, Named):
             return [atom.name]
         return [name for name, key in self._names.items() if key.among(atom.keys)]
@@ -264,7 +264,7 @@ class Completions:
         found: defaultdict[str, dict[Formula, None]] = defaultdict(dict[Formula, None])
         for atom in atoms:
             if isinstance(atom, (Named, Matching, Found)):
-                for name in self._about(atom):
+                for name in self._names_of(atom):
                     found[name][atom.value] = None
         return found
 

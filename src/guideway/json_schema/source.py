@@ -132,7 +132,7 @@ class JsonSchema(Source):
         check_option("undeclared", undeclared, _UNDECLARED)
         paused = pause()
         try:
-            _keep(self, schema, resources, closed=undeclared == "forbid")
+            _set_fields(self, schema, resources, closed=undeclared == "forbid")
         finally:
             resume(paused)
 
@@ -174,7 +174,7 @@ def bare_schema(schema: Schema, resources: "Resources | None" = None) -> JsonSch
     )
 
 
-def _keep(source: JsonSchema, schema: object, resources: object, *, closed: bool) -> None:
+def _set_fields(source: JsonSchema, schema: object, resources: object, *, closed: bool) -> None:
     text, value = _copied(schema, "a schema")
     if closed:
         text = close_objects(text)
@@ -256,7 +256,7 @@ def check_keywords(root: Json) -> None:
         warn(_nothing_known(whole))
         return
     with suppress(GuidewayError):  # compiling says what is wrong
-        found = list(_found(whole, find_draft(whole.get("$schema"), "", LATEST)))
+        found = list(_silent_keywords(whole, find_draft(whole.get("$schema"), "", LATEST)))
         more = f"; and {len(found) - _TOLD} more" if len(found) > _TOLD else ""
         if found:
             warn(f"in the JSON Schema, {'; '.join(found[:_TOLD])}{more}")
@@ -283,7 +283,7 @@ _Path: TypeAlias = "tuple[_Path | None, tuple[str, ...]]"
 """The last steps to a part, after the path to the part around it."""
 
 
-def _found(whole: dict[str, Json], draft: Draft) -> Iterator[str]:
+def _silent_keywords(whole: dict[str, Json], draft: Draft) -> Iterator[str]:
     usual = (_ANNOTATIONS | ASSERTED[draft]) - {"format", "$ref"}
     todo: list[tuple[_Path | None, Json]] = [(None, whole)]
     while todo:

@@ -374,14 +374,14 @@ def quoted(texts: Expr, spelling: Spelling) -> Expr:
     return _quoting(spelling).of(texts)
 
 
-def _written(text: bytes | None) -> bytes | None:
+def _escaped(text: bytes | None) -> bytes | None:
     """The spelling of a text inside a JSON string."""
     if text is None:
         return None
     return json.dumps(text.decode("latin-1"), ensure_ascii=False)[1:-1].encode("latin-1")
 
 
-def _read(text: bytes | None) -> bytes | None:
+def _unescaped(text: bytes | None) -> bytes | None:
     """The text that is spelled so inside a JSON string."""
     if text is None:
         return None
@@ -406,15 +406,15 @@ class _Quoting:
         self._spelling = spelling
 
     def of(self, expr: Expr) -> Expr:
-        return self._of(expr, {})
+        return self._cached(expr, {})
 
-    def _of(self, expr: Expr, made: dict[int, Expr]) -> Expr:
+    def _cached(self, expr: Expr, made: dict[int, Expr]) -> Expr:
         found = made.get(id(expr))
         if found is None:
-            found = made[id(expr)] = self._made(expr, made)
+            found = made[id(expr)] = self._quoted_node(expr, made)
         return found
 
-    def _made(self, expr: Expr, made: dict[int, Expr]) -> Expr:  # noqa: C901, PLR0911  an arm for each
+    def _quoted_node(self, expr: Expr, made: dict[int, Expr]) -> Expr:  # noqa: C901, PLR0911  an arm for each
         match expr:
             case Empty() | Epsilon() | Unsure():
                 return expr
@@ -423,24 +423,24 @@ class _Quoting:
             case Concat():
                 parts = list[Expr]()
                 while isinstance(expr, Concat):
-                    parts.append(self._of(expr.head, made))
+                    parts.append(self._cached(expr.head, made))
                     expr = expr.tail
-                return concat(*parts, self._of(expr, made))
+                return concat(*parts, self._cached(expr, made))
             case Alt(options):
-                return alt(*(self._of(option, made) for option in options))
+                return alt(*(self._cached(option, made) for option in options))
             case Repeat(item, low, high):
-                return repeat(self._of(item, made), low, high)
+                return repeat(self._cached(item, made), low, high)
             case And(left, right):
-                return both(self._of(left, made), self._of(right, made))
+                return both(self._cached(left, made), self._cached(right, made))
             case Not(item):
-                return both(self._any, complement(self._of(item, made)))
+                return both(self._any, complement(self._cached(item, made)))
             case Rule():
                 return self._rule(expr)
             case Call(template, argument):
                 return call(self._template(template), argument, inhabited=expr.inhabited)
             case Capture(item, read, template, argument):
                 template = self._template(template)
-                return capture(self._of(item, made), _written(read), template, argument)
+                return capture(self._cached(item, made), _escaped(read), template, argument)
             case _:
                 raise GuidewayError(f"{type(expr).__name__} has no place in a JSON text")
 
@@ -468,7 +468,7 @@ class _Quoting:
     def spellable(self, spellable: int) -> int:
         found = spellable & ~_ASCII
         for byte in range(128):
-            letters = _written(bytes((byte,))) or b""
+            letters = _escaped(bytes((byte,))) or b""
             found |= all(spellable >> letter & 1 for letter in letters) << byte
         return found
 
@@ -492,7 +492,7 @@ class _Look:
         return self._look(self._quoting.of(part))
 
     def word(self, part: Expr) -> bytes | None:
-        return _read(self._look.word(self._quoting.of(part)))
+        return _unescaped(self._look.word(self._quoting.of(part)))
 
 
 @final
@@ -506,7 +506,7 @@ class _Quoted:
         return self._quoting.of(self._template.unfold(argument, _Look(look, self._quoting)))
 
     def resume(self, argument: Hashable, captured: bytes | None) -> Expr:
-        return self._quoting.of(self._template.resume(argument, _read(captured)))
+        return self._quoting.of(self._template.resume(argument, _unescaped(captured)))
 
     def resume_any(self, argument: Hashable) -> Expr:
         return self._quoting.of(self._template.resume_any(argument))
@@ -524,19 +524,19 @@ class _Quoted:
         self, argument: Hashable, look: Look, captured: Callable[[], bytes | None]
     ) -> bool | None:
         inner = _Look(look, self._quoting)
-        return self._template.lives_after(argument, inner, lambda: _read(captured()))
+        return self._template.lives_after(argument, inner, lambda: _unescaped(captured()))
 
     def parts(self, argument: Hashable) -> Iterable[Expr]:
         return map(self._quoting.of, self._template.parts(argument))
 
     def least(self, argument: Hashable, least: Least) -> bytes | None:
-        return _written(self._template.least(argument, self._inner(least)))
+        return _escaped(self._template.least(argument, self._inner(least)))
 
     def least_after(
         self, argument: Hashable, least: Least, captured: bytes | None = None
     ) -> bytes | None:
         inner = self._inner(least)
-        return _written(self._template.least_after(argument, inner, _read(captured)))
+        return _escaped(self._template.least_after(argument, inner, _unescaped(captured)))
 
     def _inner(self, least: Least) -> Least:
-        return lambda part: _read(least(self._quoting.of(part)))
+        return lambda part: _unescaped(least(self._quoting.of(part)))

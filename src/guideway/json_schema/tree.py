@@ -222,7 +222,7 @@ class Keywords:
         return int(value)
 
     def number(self, name: str, allowed: str = "a number") -> Decimal | None:
-        value = self._given(name)
+        value = self._value(name)
         if value is None:
             return None
         if isinstance(value, bool) or not isinstance(value, int | Decimal):
@@ -230,7 +230,7 @@ class Keywords:
         return Decimal(value)
 
     def text(self, name: str) -> str | None:
-        value = self._given(name)
+        value = self._value(name)
         if value is not None and not isinstance(value, str):
             raise self.wrong(name, "a string", value)
         return value
@@ -245,14 +245,14 @@ class Keywords:
 
     def flag(self, name: str) -> bool:
         """A boolean, False if absent."""
-        value = self._given(name, default=False)
+        value = self._value(name, default=False)
         if not isinstance(value, bool):
             raise self.wrong(name, "a boolean", value)
         return value
 
     def items(self, name: str) -> list[Json]:
         """A list of anything, [] if absent."""
-        value = self._given(name, [])
+        value = self._value(name, [])
         if not isinstance(value, list):
             raise self.wrong(name, "an array", value)
         return cast("list[Json]", value)
@@ -266,7 +266,7 @@ class Keywords:
 
     def mapping(self, name: str) -> dict[str, Json]:
         """An object whose values are schemas, {} if absent."""
-        value = self._given(name, {})
+        value = self._value(name, {})
         if not isinstance(value, dict):
             raise self.wrong(name, "an object of schemas", value)
         return cast("dict[str, Json]", value)
@@ -282,7 +282,7 @@ class Keywords:
             raise self.wrong("type", _SOME_TYPES, [])
         return frozenset(cast("list[str]", names))
 
-    def _given(self, name: str, default: Any = None) -> Any:
+    def _value(self, name: str, default: Any = None) -> Any:
         """The value; null is a value of the wrong shape, not an absent keyword."""
         value = self.raw.get(name, default)
         if value is None and name in self.raw:

@@ -168,13 +168,13 @@ class Living:
         known = self._known
         asked = {root}
         waiting: dict[Expr, dict[Expr, None]] = {}
-        stack, look = [root], _Asking(self, root, asked, waiting)
+        stack, look = [root], _Recorder(self, root, asked, waiting)
         while stack and root not in known:
             node = look.node = stack[-1]
             look.missing, look.settled = None, True
             if node in known:
                 stack.pop()
-            elif self._tells(node, look):
+            elif self._decide(node, look):
                 known[node] = True
                 stack.pop()
                 stack.extend(waiting.pop(node, ()))
@@ -195,7 +195,7 @@ class Living:
             node = todo.pop()
             self._fuel(2)
             if (node.looks or self.check(node)) and not node.regular:
-                found = [part for part in _entered(node) if part not in seen]
+                found = [part for part in _entry_parts(node) if part not in seen]
                 seen.update(found)
                 todo.extend(found)
 
@@ -213,7 +213,7 @@ class Living:
         word = self.least.word(part)
         return None if word is None else word.text
 
-    def _tells(self, node: Expr, look: "_Asking") -> bool:  # noqa: PLR0911  an arm for each node
+    def _decide(self, node: Expr, look: "_Recorder") -> bool:  # noqa: PLR0911  an arm for each node
         match node:
             case Bytes(members):
                 return bool(members & self.spellable)
@@ -224,7 +224,7 @@ class Living:
             case Repeat(item, low):
                 return low == 0 or bool(look(item))
             case And() | Not():
-                return self._is_plain(node) or self._judged(node)
+                return self._is_plain(node) or self._has_string(node)
             case Rule():
                 return bool(look(node.body))
             case Call(template, argument):
@@ -240,7 +240,7 @@ class Living:
         """Return True if a regular expression has a string that needs no search."""
         return node.nullable or (self._all_bytes and (node.inhabited or surely_endless(node)))
 
-    def _judged(self, root: Expr) -> bool:
+    def _has_string(self, root: Expr) -> bool:
         consulted = self._consulted
         return self.least.word(root) is not None if consulted is None else consulted(root)
 
@@ -251,7 +251,7 @@ class Living:
 
 
 @final
-class _Asking:
+class _Recorder:
     """Questions of a node about its parts; records dependents, and the first unknown part."""
 
     __slots__ = ("_asked", "_known", "_living", "_waiting", "missing", "node", "settled")
@@ -286,7 +286,7 @@ class _Asking:
         return self._living.word(part)
 
 
-def _entered(node: Expr) -> Iterable[Expr]:
+def _entry_parts(node: Expr) -> Iterable[Expr]:
     """Expressions that a text enters from a node that is not regular."""
     match node:
         case Rule():
@@ -300,7 +300,7 @@ def _entered(node: Expr) -> Iterable[Expr]:
 Arcs: TypeAlias = list[tuple[int, Expr]]
 
 _THOROUGHLY, _LONG = 20, 1000  # times the work of other questions
-_MET = 6  # fuel for an intersection, per operand: its derivatives take kilobytes
+_INTERSECTION = 6  # fuel for an intersection, per operand: its derivatives take kilobytes
 _KEPT = 128  # linear forms kept after compiling: six of 1,879 schemas make more, up to 2,340
 _MOST_WAYS = 256  # single lines of an intersection; beyond that, whole derivatives are fewer
 
@@ -326,7 +326,7 @@ class Derivatives:
         fuel: Callable[[int], None] = lambda made: None,
     ) -> None:
         def ways(root: Expr) -> Arcs:  # weak, so that dropping it needs no garbage collection
-            return (mine() or Derivatives(expr, spellable, fuel))._ways(root)
+            return (mine() or Derivatives(expr, spellable, fuel))._search_lines(root)
 
         mine, self._expr, self._spellable, self._fuel = ref(self), expr, spellable, fuel
         self._linear: dict[Expr, Arcs] = {}
@@ -354,7 +354,7 @@ class Derivatives:
         def known(expr: Expr) -> Word | None:
             return None if expr is UNSURE else self._least.word(expr)
 
-        return LookaheadSearch(self._leading, known, self._saturation.soon, None, self._fuel)
+        return LookaheadSearch(self._linear_form, known, self._saturation.soon, None, self._fuel)
 
     def start(self) -> Expr:
         return self._expr
@@ -384,7 +384,7 @@ class Derivatives:
     def hoped(self, state: Expr) -> bytes:
         """`shortest` if it is found soon, else a text that may repeat captured text."""
         if not state.looks:
-            return text_of(self._soon(state))
+            return text_of(self._known_least(state))
         try:
             word = self._ahead(state)
         except LimitError:
@@ -394,7 +394,7 @@ class Derivatives:
     def shortest_length(self, state: Expr) -> int:
         """Length of `shortest`; more than `shortest_string.LONGEST` if unknown or too long."""
         try:
-            word = self._ahead(state) if state.looks else self._soon(state)
+            word = self._ahead(state) if state.looks else self._known_least(state)
         except LimitError:
             word = None
         return LONGEST + 1 if word is None else word.length
@@ -406,7 +406,7 @@ class Derivatives:
             return hoped
         return self._remembering.word(state, reading)
 
-    def _soon(self, state: Expr) -> Word | None:
+    def _known_least(self, state: Expr) -> Word | None:
         """The shortest text that was found or learned."""
         word, learned = self._least.word(state), self._learned.get(state)
         longer = learned is not None and (word is None or word.length >= learned.length)
@@ -473,7 +473,7 @@ class Derivatives:
             self._linear.clear()
             self._least.forget()
 
-    def _leading(self, state: Expr) -> tuple[Arcs, list[Ways]]:
+    def _linear_form(self, state: Expr) -> tuple[Arcs, list[Ways]]:
         """The linear form; byte by byte for alternatives that read a capture."""
         plain, reading = split(state)
         lines = [line for option in plain for line in self._lines(option)]
@@ -484,9 +484,9 @@ class Derivatives:
 
     def _disjoint(self, expr: Expr) -> Arcs:
         """Disjoint byte sets with whole derivatives, dead ones included."""
-        return _whole(self._lines(expr))
+        return _merged(self._lines(expr))
 
-    def _ways(self, root: Expr) -> Arcs:
+    def _search_lines(self, root: Expr) -> Arcs:
         """Byte sets, which may overlap, with parts of the derivative, for a search.
 
         Whole derivatives of an intersection can be as many as sets of lines; a complement needs
@@ -494,14 +494,14 @@ class Derivatives:
         """
         parts = operands(root)
         if len(parts) > 1:
-            self._fuel(_MET * len(parts))
+            self._fuel(_INTERSECTION * len(parts))
         lines = [self._disjoint(p) if isinstance(p, Not) else self._lines(p) for p in parts]
-        made = self._crossed(lines, _MOST_WAYS)
+        made = self._product(lines, _MOST_WAYS)
         if made is None:
-            made = self._crossed([self._disjoint(part) for part in parts])
+            made = self._product([self._disjoint(part) for part in parts])
         return list(dict.fromkeys(made or ()))
 
-    def _crossed(self, factors: list[Arcs], most: int | None = None) -> Arcs | None:
+    def _product(self, factors: list[Arcs], most: int | None = None) -> Arcs | None:
         """One line for each combination of the factors' lines, None beyond `most`."""
         made: Arcs = [(self._spellable, ANYTHING)]
         for lines in factors:
@@ -521,7 +521,7 @@ class Derivatives:
         memo, stack, opened = self._linear, [root], set[Expr]()
         while stack:
             node = stack[-1]
-            missing = [] if node in memo else [e for e in self._firsts(node) if e not in memo]
+            missing = [] if node in memo else [e for e in self._first_parts(node) if e not in memo]
             if missing:
                 if node in opened:
                     raise GuidewayError("a rule begins with itself before any byte")
@@ -530,15 +530,15 @@ class Derivatives:
                 continue
             stack.pop()
             if node not in memo:
-                memo[node] = made = self._line(node)
+                memo[node] = made = self._node_lines(node)
                 self._fuel(1 + len(made))
         return memo[root]
 
-    def _firsts(self, node: Expr) -> Iterable[Expr]:
+    def _first_parts(self, node: Expr) -> Iterable[Expr]:
         """The expressions whose linear forms make up that of `node`."""
         match node:
             case Concat(Ahead()):
-                return self._looked_at(node)
+                return self._look_parts(node)
             case Call():
                 return (self.unfold(node),)
             case Capture(item, _, template, argument):
@@ -546,13 +546,13 @@ class Derivatives:
             case _:
                 return firsts(node)
 
-    def _line(self, node: Expr) -> Arcs:
+    def _node_lines(self, node: Expr) -> Arcs:
         memo = self._linear
         match node:
             case Ahead() | Stop():
                 return []
             case Concat(Ahead()):
-                return self._looked(node)
+                return self._look_lines(node)
             case Unsure():  # after a nullable part: any byte may be possible
                 return [(self._spellable, UNSURE)]
             case Call():
@@ -565,19 +565,19 @@ class Derivatives:
                 resumed = memo[template.resume(argument, None)] if item.nullable else []
                 return here + resumed
             case _:
-                return line(node, memo, _whole, self._spellable)
+                return line(node, memo, _merged, self._spellable)
 
-    def _looked_at(self, node: Expr) -> Iterable[Expr]:
+    def _look_parts(self, node: Expr) -> Iterable[Expr]:
         """The expressions whose linear forms make up that of a lookahead."""
         leads, rest = looking(node)
         head, tail = parts(rest)
         if isinstance(head, Stop):
             return (passed(leads, head, tail),)
         items = [lead.item for lead in leads]
-        behind = () if rest is EPSILON or not head.nullable else (concat(*leads, tail),)
-        return (*items, head, *behind)
+        skipped = () if rest is EPSILON or not head.nullable else (concat(*leads, tail),)
+        return (*items, head, *skipped)
 
-    def _looked(self, node: Expr) -> Arcs:
+    def _look_lines(self, node: Expr) -> Arcs:
         memo = self._linear
         leads, rest = looking(node)
         head, tail = parts(rest)
@@ -591,11 +591,11 @@ class Derivatives:
                 for members, x in lines
                 if members & more
             ]
-        behind = [] if rest is EPSILON or not head.nullable else memo[concat(*leads, tail)]
-        return [(members, x) for members, x in lines if x is not EMPTY] + behind
+        skipped = [] if rest is EPSILON or not head.nullable else memo[concat(*leads, tail)]
+        return [(members, x) for members, x in lines if x is not EMPTY] + skipped
 
 
-def _whole(lines: Arcs) -> Arcs:
+def _merged(lines: Arcs) -> Arcs:
     """Disjoint byte sets with whole derivatives."""
     known: dict[tuple[Expr, ...], Expr] = {}
     return [(members, alt_by_head(xs, known)) for members, xs in partition(lines)]

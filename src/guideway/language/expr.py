@@ -438,7 +438,7 @@ Word: TypeAlias = str | bytes | tuple[int, ...]
 _FREE = 16
 
 # `r = a b | b a | ε, a = r x r | x, b = r y r | y` takes 2.2 s for 32 letters with 1, .02 with 3.
-_PUT_TOGETHER = 3
+_FACTORED = 3
 
 
 def either(options: Iterable[bytes | Expr]) -> Expr:
@@ -486,7 +486,7 @@ def branching(entries: Iterable[tuple[Word, Expr]], letter: Callable[[Any], Expr
         opened += [_Open() for _ in range(max(shared, beyond) - shared)]
         alone = word[len(opened) - 1 :]
         if alone:  # suffix of this word only: by far the most letters
-            first, ending = spell(alone[0]), _tail(alone[1:], rest, spell)
+            first, ending = spell(alone[0]), _word_then(alone[1:], rest, spell)
             opened[-1].branches.setdefault(ending, []).append(first)
         else:
             opened[-1].ending = alt(opened[-1].ending, rest)
@@ -513,7 +513,7 @@ class _Open:
         return alt(*options, self.ending)
 
 
-def _tail(word: Word, rest: Expr, letter: Callable[[Any], Expr]) -> Expr:
+def _word_then(word: Word, rest: Expr, letter: Callable[[Any], Expr]) -> Expr:
     if len(word) > _FREE:
         spend(len(word) // _FREE)  # new nodes cost fuel themselves, known ones do not
     for one in reversed(word):
@@ -556,7 +556,7 @@ def _either_of_parts(options: Iterable[Expr]) -> Expr:
 def alt_by_head(
     options: Sequence[Expr],
     known: dict[tuple[Expr, ...], Expr] | None = None,
-    depth: int = _PUT_TOGETHER,
+    depth: int = _FACTORED,
 ) -> Expr:
     """`alt` with common heads factored out: x·y | x·z is x·(y|z), `depth` parts deep.
 
@@ -568,13 +568,11 @@ def alt_by_head(
     key = tuple(options)
     found = known.get(key)
     if found is None:
-        found = known[key] = _put_together(key, known, depth) if depth > 0 else alt(*key)
+        found = known[key] = _factored(key, known, depth) if depth > 0 else alt(*key)
     return found
 
 
-def _put_together(
-    options: tuple[Expr, ...], known: dict[tuple[Expr, ...], Expr], depth: int
-) -> Expr:
+def _factored(options: tuple[Expr, ...], known: dict[tuple[Expr, ...], Expr], depth: int) -> Expr:
     tails: dict[Expr, dict[Expr, None]] = {}
     others: list[Expr] = []
     for option in options:

@@ -33,10 +33,10 @@ def strongly_connected(
     seen = set[Node]() if seen is None else seen
     for start in starts:
         if start not in seen:
-            yield from _reached(start, following, seen)
+            yield from _components_from(start, following, seen)
 
 
-def _reached(
+def _components_from(
     start: Node, following: Callable[[Node], Sequence[Node]], seen: set[Node]
 ) -> Iterator[list[Node]]:
     number: dict[Node, int] = {}
@@ -53,7 +53,7 @@ def _reached(
                 above = path[-1][0]
                 lowest[above] = min(lowest[above], lowest[node])
             if lowest[node] == number[node]:
-                yield _closed(node, open_, seen)
+                yield _pop_component(node, open_, seen)
         elif after in number:
             lowest[node] = min(lowest[node], number[after])
         else:
@@ -66,7 +66,7 @@ def _enter(node: Node, number: dict[Node, int], lowest: dict[Node, int], open_: 
     open_.append(node)
 
 
-def _closed(node: Node, open_: list[Node], seen: set[Node]) -> list[Node]:
+def _pop_component(node: Node, open_: list[Node], seen: set[Node]) -> list[Node]:
     found: list[Node] = []
     while not found or found[-1] != node:
         found.append(open_.pop())
@@ -183,7 +183,7 @@ class Texts:
                 for each, rule in rules.items():
                     rule.define(alt(*self._steps(each)))
             else:
-                self._known[component[0]] = self._alone(component[0])
+                self._known[component[0]] = self._self_loop(component[0])
         return self._known[state]
 
     def _following(self, state: int) -> list[int]:
@@ -192,7 +192,7 @@ class Texts:
     def _or_end(self, state: int, more: Expr) -> Expr:
         return alt(more, EPSILON) if self._ends[state] else more
 
-    def _alone(self, state: int) -> Expr:
+    def _self_loop(self, state: int) -> Expr:
         """The expression of a state that only itself leads back to."""
         if self._everything is not None and self._ends[state] and {*self._rows[state]} == {state}:
             return self._everything

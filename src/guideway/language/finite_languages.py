@@ -67,11 +67,11 @@ class Decisions:
                 return None
             opened.append(state)
             above.add(state)
-            stack += ((0, None), *reversed(self._after(state)))
+            stack += ((0, None), *reversed(self._successors(state)))
             self.fuel(1)
         return tuple(found)
 
-    def _after(self, state: Expr) -> list[tuple[int, Expr]]:
+    def _successors(self, state: Expr) -> list[tuple[int, Expr]]:
         found: list[tuple[int, Expr]] = []
         blurred = self.machine.blurred(state)
         for members, target in self.machine.arcs(blurred):

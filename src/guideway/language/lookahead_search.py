@@ -54,12 +54,12 @@ class _Part:
     def __init__(self, leads: Leads, node: Expr | _Spot) -> None:
         self.leads, self.node = leads, node
         self.ways: dict[Control, list[Leads]] = {}
-        self.asking: dict[_Asking, None] = {}
+        self.asking: dict[_Resumption, None] = {}
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class _Asking:
+class _Resumption:
     """Continuation of a way through another part, which then is a way of `part`.
 
     `tail` is the rest of a sequence, `states` the rest of a stack from the top, and `after` the
@@ -75,7 +75,7 @@ class _Asking:
 
 _Way: TypeAlias = tuple[Leads, Control]  # control: DONE if none is left
 _Step: TypeAlias = tuple[Leads, Expr]
-_Task: TypeAlias = tuple[_Part | _Asking, _Way | None]
+_Task: TypeAlias = tuple[_Part | _Resumption, _Way | None]
 
 MOST: Final = 20_000  # ways through all parts together
 FEW: Final = 2_000  # tasks of a quick search (about 20 ms)
@@ -140,7 +140,7 @@ class LookaheadSaturation:
                 raise _undecided("soon", 0)
             if not self._todo:
                 return False
-            fresh = self._do(self._todo[0])
+            fresh = self._run(self._todo[0])
             self._todo.popleft()  # after an error, the next search continues here
             self._count(fresh)
         return True
@@ -152,12 +152,12 @@ class LookaheadSaturation:
             self._todo.append((part, None))
         return part
 
-    def _do(self, task: _Task) -> int:
+    def _run(self, task: _Task) -> int:
         """Visit a part, or continue a way; return the number of new ways."""
         who, way = task
-        if isinstance(who, _Asking):
-            return self._go_on(who, *cast("_Way", way))
-        return sum([self._learn(who, *each) for each in self._on(who)])
+        if isinstance(who, _Resumption):
+            return self._continue(who, *cast("_Way", way))
+        return sum([self._learn(who, *each) for each in self._direct_ways(who)])
 
     def _learn(self, part: _Part, left: Leads, control: Control) -> int:
         """Add a way that no known one covers, and notify dependents; return the number added."""
@@ -168,14 +168,14 @@ class LookaheadSaturation:
         self._todo.extend((each, (left, control)) for each in part.asking)
         return 1
 
-    def _ask(self, leads: Leads, node: Expr | _Spot, asking: _Asking) -> None:
+    def _ask(self, leads: Leads, node: Expr | _Spot, asking: _Resumption) -> None:
         part = self._part(leads, node)
         if asking not in part.asking:
             part.asking[asking] = None
             known = part.ways.items()
             self._todo.extend((asking, (left, at)) for at, each in known for left in each)
 
-    def _go_on(self, asking: _Asking, left: Leads, control: Control) -> int:
+    def _continue(self, asking: _Resumption, left: Leads, control: Control) -> int:
         part, node, states = asking.part, asking.part.node, asking.states
         control = control if asking.after is None else asking.after
         if asking.again:
@@ -183,12 +183,12 @@ class LookaheadSaturation:
         elif not isinstance(node, _Spot):
             if asking.tail is EPSILON:
                 return self._learn(part, left, DONE)
-            self._ask(left, asking.tail, _Asking(part))
+            self._ask(left, asking.tail, _Resumption(part))
         elif not states or control is DONE:
             return self._learn(part, left, control)
         else:
             on = _Spot(node.pushdown, control, states[0])
-            self._ask(left, on, _Asking(part, states=states[1:]))
+            self._ask(left, on, _Resumption(part, states=states[1:]))
         return 0
 
     def _is_any_within(self, leads: Leads, others: Collection[Leads]) -> bool:
@@ -205,83 +205,83 @@ class LookaheadSaturation:
         if self._found > self._most and (brief or paying()):
             raise _undecided(f"after {MOST} ways through its parts", self._found)
 
-    def _on(self, part: _Part) -> Iterable[_Way]:
+    def _direct_ways(self, part: _Part) -> Iterable[_Way]:
         """The ways through a part that are known at once; others are subscribed to."""
         leads, node = part.leads, part.node
         if not isinstance(node, _Spot):
-            return [(left, DONE) for left in self._through(part, leads, node)]
+            return [(left, DONE) for left in self._node_ways(part, leads, node)]
         if isinstance(node.on, Frame):
             top, below = replace(node, on=node.on.state), node.on.below
-            self._ask(leads, top, _Asking(part, states=() if below is None else (below,)))
+            self._ask(leads, top, _Resumption(part, states=() if below is None else (below,)))
             return ()
         for move in node.pushdown.moves(node.control, node.on):
-            asking = _Asking(part, states=move.states[::-1], after=move.after)
+            asking = _Resumption(part, states=move.states[::-1], after=move.after)
             self._ask(leads, move.text, asking)
         return ()
 
-    def _through(self, part: _Part, leads: Leads, node: Expr) -> Iterable[Leads]:
+    def _node_ways(self, part: _Part, leads: Leads, node: Expr) -> Iterable[Leads]:
         if not leads and not node.looks:
             return [()] if self._alive(node) else []
         match node:
             case Concat(head, tail):
-                self._ask(leads, head, _Asking(part, tail))
+                self._ask(leads, head, _Resumption(part, tail))
             case Alt(options):
                 for option in options:
-                    self._ask(leads, option, _Asking(part))
+                    self._ask(leads, option, _Resumption(part))
             case Rule():
-                self._ask(leads, node.body, _Asking(part))
+                self._ask(leads, node.body, _Resumption(part))
             case Call():
-                self._called(part, leads, node)
+                self._call_ways(part, leads, node)
             case Capture():
-                self._captured(part, leads, node)
+                self._capture_ways(part, leads, node)
             case _:
-                return self._passed(part, leads, node)
+                return self._leaf_ways(part, leads, node)
         return ()
 
-    def _passed(self, part: _Part, leads: Leads, node: Expr) -> Iterable[Leads]:
+    def _leaf_ways(self, part: _Part, leads: Leads, node: Expr) -> Iterable[Leads]:
         match node:
             case Repeat(item, low, high) if not node.regular:
-                return self._often(part, item, low, high)
+                return self._repeat_ways(part, item, low, high)
             case Ahead(item, level):
-                return self._joined(leads, item, level)
+                return self._ahead_ways(leads, item, level)
             case Stop(level):
                 over = all(item.nullable for at, item in leads if at == level)
                 return [tuple(lead for lead in leads if lead[0] != level)] if over else []
             case Unsure():  # with any lookahead
                 return [()]
             case _:
-                return self._together(leads, node)
+                return self._regular_ways(leads, node)
 
-    def _called(self, part: _Part, leads: Leads, node: Call) -> None:
+    def _call_ways(self, part: _Part, leads: Leads, node: Call) -> None:
         stacked = node.template if isinstance(node.template, Stacked) else None
         if stacked is not None and stacked.pushdown is not None:
             pushdown, stack = stacked.pushdown, stacked.stack(node.argument)
-            self._ask(leads, _Spot(pushdown, FIRST, stack), _Asking(part))
+            self._ask(leads, _Spot(pushdown, FIRST, stack), _Resumption(part))
         elif node.looks and self._most < MOST:  # calls may lead to others without end
             self._calls.append(part)
         else:
             self._unfolded += 1
             if self._unfolded > PARTS:  # calls may lead to others without end and without a way
                 raise _undecided(f"after {PARTS} of its parts", self._unfolded, PARTS)
-            self._ask(leads, self._unfold(node), _Asking(part))
+            self._ask(leads, self._unfold(node), _Resumption(part))
 
-    def _captured(self, part: _Part, leads: Leads, node: Capture) -> None:
+    def _capture_ways(self, part: _Part, leads: Leads, node: Capture) -> None:
         if node.item is EPSILON and node.read is not None:
-            behind = node.template.resume(node.argument, node.read)
+            resumed = node.template.resume(node.argument, node.read)
         else:
             self._captures = True
-            behind = concat(node.item, node.template.resume_any(node.argument))
-        self._ask(leads, behind, _Asking(part))
+            resumed = concat(node.item, node.template.resume_any(node.argument))
+        self._ask(leads, resumed, _Resumption(part))
 
-    def _joined(self, leads: Leads, item: Expr, level: int) -> Iterable[Leads]:
+    def _ahead_ways(self, leads: Leads, item: Expr, level: int) -> Iterable[Leads]:
         met = reduce(both, (other for at, other in leads if at == level), item)
         if not self._alive(met):
             return []
         others = (lead for lead in leads if lead[0] != level)
         return [tuple(sorted((*others, *_lead(met, level)), key=itemgetter(0)))]
 
-    def _often(self, part: _Part, item: Expr, low: int, high: int | None) -> Iterable[Leads]:
-        leads, again = part.leads, _Asking(part, again=True)
+    def _repeat_ways(self, part: _Part, item: Expr, low: int, high: int | None) -> Iterable[Leads]:
+        leads, again = part.leads, _Resumption(part, again=True)
         found, now, before, count = set[Leads](), {leads}, dict[frozenset[Leads], int](), 0
         while now and (high is None or count <= high):
             since = before.setdefault(frozenset(now), count)
@@ -297,7 +297,7 @@ class LookaheadSaturation:
             count += 1
         return found
 
-    def _together(self, leads: Leads, node: Expr) -> Iterable[Leads]:
+    def _regular_ways(self, leads: Leads, node: Expr) -> Iterable[Leads]:
         """Pass a regular expression byte by byte."""
         found, seen, todo = dict[Leads, None](), {node: [leads]}, [(leads, node)]
         for left, rest in todo:  # grows while it is read
@@ -454,7 +454,7 @@ class LookaheadSearch:
 
         def leading(node: Expr) -> tuple[Ways, Iterable[Ways]]:
             lines, ways = self._leading(node)
-            return _apart(lines), map(_apart, ways)
+            return _alternatives(lines), map(_alternatives, ways)
 
         words, empty = nearest(root, ending, leading, bound, goes_on)
         self._living.update(words)  # the states on the way live, too
@@ -553,6 +553,6 @@ class LookaheadSearch:
         return bound
 
 
-def _apart(ways: Iterable[tuple[int, Expr]]) -> Ways:
+def _alternatives(ways: Iterable[tuple[int, Expr]]) -> Ways:
     """Each alternative of the successors by itself."""
     return ((byte, option) for byte, to in ways for option in options_of(to))

@@ -474,7 +474,7 @@ def looking_apart(
 
 
 def meets_stop(root: Expr) -> bool:
-    """Whether a Stop may be met in `root` before any byte."""
+    """Return True if `root` may reach a Stop before any byte."""
     todo, seen = [root], set[Expr]()
     while todo:
         node = todo.pop()
@@ -537,7 +537,7 @@ class Answers:
         return least if isinstance(least, cls) else cls(least, lambda: False, {})
 
     def recall(self, key: Hashable, make: Callable[[], Made]) -> Made:
-        """What is kept under a key, made if there is nothing; of many, nothing stays."""
+        """The cached value of a key, made if it is missing; a full cache is cleared."""
         found = self._kept.get(key)
         if found is None:
             if len(self._kept) >= _MOST_KEPT:

@@ -142,7 +142,7 @@ def line(  # noqa: PLR0911  an arm for each node
             rest = repeat(item, max(low - 1, 0), None if high is None else high - 1)
             return [(members, concat(left, rest)) for members, left in known[item]]
         case And(left, right):
-            return _met(disjoint(known[left]), disjoint(known[right]))
+            return _common(disjoint(known[left]), disjoint(known[right]))
         case Not(item):
             lines = disjoint(known[item])
             others = spellable & ~sum(members for members, _ in lines)
@@ -154,7 +154,7 @@ def line(  # noqa: PLR0911  an arm for each node
             raise GuidewayError("only regular expressions are searched here")
 
 
-def _met(lines: Lines, others: Lines) -> Lines:
+def _common(lines: Lines, others: Lines) -> Lines:
     return [
         (members & more, both(one, other))
         for members, one in lines
@@ -290,7 +290,7 @@ _ended: _Known = WeakKeyDictionary()
 def surely_endless(expr: Expr, spellable: int = ALL_BYTES) -> bool:
     """Return True if the regular `expr` surely has infinitely many strings of these bytes."""
     if spellable != ALL_BYTES:
-        expr = _spelled(expr, spellable)
+        expr = _restricted(expr, spellable)
     return _evaluate(expr, _endless, _is_endless)
 
 
@@ -321,16 +321,16 @@ def _most_bytes(arc: tuple[int, Expr]) -> int:
     return -arc[0].bit_count()
 
 
-def _spelled(root: Expr, spellable: int) -> Expr:
+def _restricted(root: Expr, spellable: int) -> Expr:
     """A subset of `root` that uses only these bytes; Not stays, if any byte is left."""
-    return rebuilt(root, _positive_parts, partial(_remade, spellable, True))
+    return rebuilt(root, _positive_parts, partial(_restricted_node, spellable, True))
 
 
 def _positive_parts(node: Expr) -> tuple[Expr, ...]:
     return () if isinstance(node, Not) else parts_of(node)
 
 
-def _remade(spellable: int, subset: bool, node: Expr, made: Mapping[Expr, Expr]) -> Expr:
+def _restricted_node(spellable: int, subset: bool, node: Expr, made: Mapping[Expr, Expr]) -> Expr:
     """`node` with only these bytes: a subset of those strings, or a superset."""
     match node:
         case Bytes(members):
@@ -454,7 +454,7 @@ def apart_by_bytes(first: Expr, second: Expr) -> bool:
     True
     """
     return any(
-        rebuilt(one, _positive_parts, partial(_remade, _bytes(other), False)) is EMPTY
+        rebuilt(one, _positive_parts, partial(_restricted_node, _bytes(other), False)) is EMPTY
         for one, other in ((first, second), (second, first))
     )
 

@@ -35,10 +35,10 @@ def among_texts(root: Expr) -> Expr:
     >>> among_texts(TEXT) is ANYTHING, among_texts(literal("a")) is literal("a")
     (True, True)
     """
-    return rebuilt(root, _ends, _made)
+    return rebuilt(root, _tail_parts, _with_free_tail)
 
 
-def _ends(node: Expr) -> tuple[Expr, ...]:
+def _tail_parts(node: Expr) -> tuple[Expr, ...]:
     match node:
         case Alt() | And() | Not():
             return parts_of(node)
@@ -48,7 +48,7 @@ def _ends(node: Expr) -> tuple[Expr, ...]:
             return ()
 
 
-def _made(node: Expr, made: Mapping[Expr, Expr]) -> Expr:
+def _with_free_tail(node: Expr, made: Mapping[Expr, Expr]) -> Expr:
     match node:
         case Alt() | And() | Not():
             return with_parts(node, [made[part] for part in parts_of(node)])
@@ -90,7 +90,7 @@ def meet(operands: Sequence[Operand], decide: Decisions | None, option: str = ""
     regular = _regular([each for each in flat if each.expr.regular])
     held = [each for each in nested if not each.denied]
     if not nested:
-        return TEXT if regular is None else _within(regular, operands)
+        return TEXT if regular is None else _only_text(regular, operands)
     if len(held) == len(nested) == 1:
         (one,) = held
         if regular is None:
@@ -112,7 +112,7 @@ def _regular(operands: Sequence[Operand]) -> Expr | None:
     return all_of(each) if each else None
 
 
-def _within(regular: Expr, operands: Sequence[Operand]) -> Expr:
+def _only_text(regular: Expr, operands: Sequence[Operand]) -> Expr:
     """Intersect with TEXT after a complement, unless an operand holds only text."""
     texts = any(not each.denied and not each.marked for each in operands)
     return regular if texts or not any(each.denied for each in operands) else both(TEXT, regular)

@@ -257,7 +257,7 @@ def _forgotten(option: Expr, inner: Mapping[Expr, Expr]) -> Expr:
 
 @final
 class CaptureDependence:
-    """How states depend on the unknown bytes of captures; cached."""
+    """Dependence of states on the unknown bytes of captures; cached."""
 
     def __init__(self) -> None:
         self._certain: set[Expr] = set()
@@ -276,7 +276,7 @@ class CaptureDependence:
                 return UNDECIDED
             seen.add(node)
             found = VAGUE if _is_vague(node) else found
-            todo += _inside(node)
+            todo += _direct_parts(node)
         if len(self._certain) > _MOST_KNOWN:
             self._certain.clear()
         if found == CERTAIN:
@@ -299,7 +299,7 @@ def _is_vague(node: Expr) -> bool:
             return False
 
 
-def _inside(node: Expr) -> tuple[Expr, ...]:
+def _direct_parts(node: Expr) -> tuple[Expr, ...]:
     match node:
         case Concat(head, tail):
             return head, tail
@@ -370,15 +370,15 @@ class Least:
             return self._known[expr]
         outer, self._left_out = self._left_out, None
         work, short, self._short = _WORK, self._short, False
-        word = self._found(expr)
+        word = self._solved(expr)
         while word is None and self._short:
             self._work, self._short = work, False
-            word, work = self._found(expr), work * _MORE
+            word, work = self._solved(expr), work * _MORE
         self._short = self._short or short
         left_out, self._left_out = self._left_out, self._left_out or outer
         return Word.of(left_out.text) if word is None and left_out is not None else word
 
-    def _found(self, expr: Expr) -> Found:
+    def _solved(self, expr: Expr) -> Found:
         """The word, round by round; None also if all strings have an omitted part."""
         guesses: dict[Rule, Found] = {}
         while True:
@@ -419,7 +419,7 @@ class Least:
             if part in found:
                 return found[part]
             if isinstance(part, Rule) and (part in opened or not within):
-                return self._met(part, found, guesses, within=part in opened)
+                return self._rule_guess(part, found, guesses, within=part in opened)
             if levels:
                 self._solve(part, found, guesses, _Above(opened, within, levels - 1))
                 return found[part]
@@ -454,13 +454,13 @@ class Least:
                 found.setdefault(stack.pop(), word)
                 self._fuel(1)
 
-    def _met(
+    def _rule_guess(
         self, rule: Rule, found: dict[Expr, Found], guesses: dict[Rule, Found], *, within: bool
     ) -> Found:
         """The guess of a rule inside itself, or its word."""
         if within:
             return guesses.setdefault(rule, None)
-        return found.setdefault(rule, self._found(rule))
+        return found.setdefault(rule, self._solved(rule))
 
     def _word(self, node: Expr, look: _Asked, written: Answers) -> Found:  # noqa: C901, PLR0911  one arm for each node
         match node:
@@ -472,7 +472,7 @@ class Least:
                 spelled = members & self._spellable
                 return Word.of(bytes((least_byte(spelled),))) if spelled else None
             case Concat(head, tail):
-                return _joined(self._writable(look(head)), look(tail))
+                return _joined_words(self._writable(look(head)), look(tail))
             case Alt(options) if not _is_automaton(node):
                 words = [look(option) for option in options]
                 return min((word for word in words if word is not None), default=None)
@@ -499,7 +499,7 @@ class Least:
         word, read = look(node.item), node.read
         known = None if read is None or word is None else read + word.text
         rest = node.template.least_after(node.argument, written, known)
-        return _joined(word, _from_bytes(rest))
+        return _joined_words(word, _from_bytes(rest))
 
     def _writable(self, word: Found) -> Found:
         """The word if it can be written out; others are recorded as omitted."""
@@ -543,7 +543,7 @@ class Least:
 
     def _search(self, root: Expr) -> Found:
         """The nearest text; without the bound, some date-times took seconds instead of 16 ms."""
-        words, empty = nearest(root, self._ending, self._leading, self._bound, self._tick)
+        words, empty = nearest(root, self._ending, self._successors, self._bound, self._tick)
         self._known.update(dict.fromkeys(empty))
         self._known.update(words)
         return words.get(root)
@@ -555,7 +555,7 @@ class Least:
         self._fuel(1 + read // _FREE)
         return True
 
-    def _leading(self, node: Expr) -> tuple[list[tuple[int, Expr]], tuple[()]]:
+    def _successors(self, node: Expr) -> tuple[list[tuple[int, Expr]], tuple[()]]:
         arcs = ((least_byte(members), target) for members, target in self._arcs(node))
         return [(byte, to) for byte, to in arcs if self._known.get(to, NOTHING) is not None], ()
 
@@ -589,7 +589,7 @@ def _leads_to_rule(option: Expr) -> bool:
     return isinstance(option, Concat) and isinstance(option.tail, Rule)
 
 
-def _joined(first: Found, rest: Found) -> Found:
+def _joined_words(first: Found, rest: Found) -> Found:
     return None if first is None or rest is None else first.then(rest)
 
 

@@ -62,23 +62,23 @@ class WeightedTerm:
     __slots__ = ()
     alpha: float | int
 
-    def _with(self: Weighted, alpha: float | int) -> Weighted:
+    def _weighted(self: Weighted, alpha: float | int) -> Weighted:
         return replace(cast("Any", self), alpha=alpha)
 
     def __mul__(self: Weighted, factor: object) -> Weighted:
         """The term with so many times its weight; all else is the same."""
-        return self._with(self.alpha * _finite("factor", factor))
+        return self._weighted(self.alpha * _finite("factor", factor))
 
     __rmul__ = __mul__
 
     def __truediv__(self: Weighted, divisor: object) -> Weighted:
         """The term with a part of its weight."""
         _check("divisor", divisor, divisor != 0, "a number other than 0")
-        return self._with(self.alpha / _finite("divisor", divisor))
+        return self._weighted(self.alpha / _finite("divisor", divisor))
 
     def __neg__(self: Weighted) -> Weighted:
         """The term that steers the other way."""
-        return self._with(-self.alpha)
+        return self._weighted(-self.alpha)
 
     def __add__(self: Weighted, other: object) -> Weighted:
         """The term itself with 0, with which `sum` begins. Models say what they do with it."""
@@ -175,7 +175,7 @@ def joins(other: object) -> bool:
     return False
 
 
-def asked(term: ClassifierTerm, texts: Sequence[str]) -> Float[Tensor, "texts"]:
+def classify(term: ClassifierTerm, texts: Sequence[str]) -> Float[Tensor, "texts"]:
     """Log-probabilities of these texts by the term's classifier, float64, checked."""
     given = numbers(term.classifier.log_probs(texts), texts, term.name)
     wrong = given > ROUNDING

@@ -127,7 +127,7 @@ class _Evaluation:
             case expr.Linear():
                 rows = self._sum(node)
             case expr.Extreme() | expr.Farthest():
-                rows = self._picked(node)
+                rows = self._extreme_of(node)
             case expr.Filtered():
                 rows = self._filtered(node)
             case expr.Guided():
@@ -148,7 +148,7 @@ class _Evaluation:
         rows = self._part(node)
         return rows if isinstance(node, expr.Leaf) else rows.normalized()
 
-    def _picked(self, node: expr.Extreme | expr.Farthest) -> Rows:
+    def _extreme_of(self, node: expr.Extreme | expr.Farthest) -> Rows:
         """The greatest or least of several rows, or the farthest from the first."""
         parts = [self._normal(each) for each in expr.inside(node)]
         if isinstance(node, expr.Extreme):
@@ -183,7 +183,7 @@ class _Evaluation:
             kept = _kept(node, inner.closed(allowed))
         else:  # the allowed tokens may be disjoint from the plausible ones
             kept = free | (allowed & ~(free & allowed).any(1, keepdim=True))
-        rows = inner.keep(self._left(kept, inner.support), free)
+        rows = inner.keep(self._not_emptied(kept, inner.support), free)
         self.step.tell(expr.show(node), rows, inner)
         return rows
 
@@ -209,10 +209,10 @@ class _Evaluation:
         sums = torch.stack([self.step.sums[term.wanted], self.step.sums[term.unwanted]], 1)
         steps = [text.step for text in self.step.texts]
         logs = gedi_log_probs(wanted, unwanted, sums, steps)
-        kept = self._left(_desired(rows, logs, term), rows.support)
+        kept = self._not_emptied(_desired(rows, logs, term), rows.support)
         return Rows(rows.values + term.alpha * logs, kept)
 
-    def _left(
+    def _not_emptied(
         self, kept: Bool[Tensor, "batch vocabulary"], support: Bool[Tensor, "batch vocabulary"]
     ) -> Bool[Tensor, "batch vocabulary"]:
         """Tokens that a filter keeps; all of `asked` if it would remove all of these."""

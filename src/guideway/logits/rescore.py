@@ -33,7 +33,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from guideway.logits.classifier import ClassifierTerm, asked
+from guideway.logits.classifier import ClassifierTerm, classify
 from guideway.logits.rows import Rows
 from guideway.vocabulary.vocabulary import Vocabulary
 
@@ -148,8 +148,8 @@ def rescore(
         return rows
     texts = [OpenText.of(contexts[row], window=term.window, prompt=term.prompt) for row in due]
     against = term.rest == "keep" or within is not None
-    judged = _judged(texts, lists, term, vocabulary, rows.values.device, against=against)
-    others = _others(_rows(rows, due), term, None if within is None else within[due])
+    judged = _classified(texts, lists, term, vocabulary, rows.values.device, against=against)
+    others = _unjudged(_rows(rows, due), term, None if within is None else within[due])
     changed = _weighed(_rows(rows, due), judged, others, term)
     if len(due) == len(contexts):
         return changed
@@ -198,7 +198,7 @@ def _rows(rows: Rows, places: Sequence[int]) -> Rows:
     return Rows(rows.values[index], rows.support[index])
 
 
-def _others(
+def _unjudged(
     rows: Rows, term: ClassifierTerm, within: Bool[Tensor, "batch vocabulary"] | None
 ) -> Bool[Tensor, "batch vocabulary"]:
     """Tokens that stay without being candidates; may include candidates."""
@@ -226,7 +226,7 @@ def _candidates(rows: Rows, term: ClassifierTerm, least: int) -> list[list[int]]
     return [row[1 : 1 + row[0]] for row in lists]
 
 
-def _judged(
+def _classified(
     opened: Sequence[OpenText],
     lists: Sequence[Sequence[int]],
     term: ClassifierTerm,
@@ -245,7 +245,7 @@ def _judged(
             texts[-1] = texts[0]  # nobody asks about the text so far
         numbers = [known.setdefault(each, len(known)) for each in texts]
         places.append([*numbers[:-1], *[numbers[0]] * (width - len(ids)), numbers[-1]])
-    given = asked(term, list(known)).to(device)
+    given = classify(term, list(known)).to(device)
     log_probs = given[torch.tensor(places, device=device)]
     filled = [[*ids, *[ids[0]] * (width - len(ids))] for ids in lists]
     return _Judged(

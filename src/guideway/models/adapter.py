@@ -73,7 +73,7 @@ class Adapter:
         A has the shape [rank, inputs], B [outputs, rank]. PEFT's prefix `base_model.model.` is
         optional. `scale` is alpha / rank as a rule; a mapping has one for each module.
         """
-        downs, ups = _sorted_out(tensors)
+        downs, ups = _split_pairs(tensors)
         if not downs and not ups:
             raise ModelError(f"the adapter {name!r} has no tensors")
         if lone := sorted(downs.keys() ^ ups.keys()):
@@ -95,7 +95,7 @@ class Adapter:
         return f"Adapter({self.name!r}, {count}, rank {shown})"
 
 
-def _sorted_out(tensors: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+def _split_pairs(tensors: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
     downs: dict[str, Tensor] = {}
     ups: dict[str, Tensor] = {}
     for key, tensor in tensors.items():

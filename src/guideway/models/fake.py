@@ -51,7 +51,7 @@ class PrefixModel:
     def prefill(
         self, prompts: Sequence[Sequence[int]]
     ) -> tuple[tuple[Row, ...], Float[Tensor, "batch vocabulary"]]:
-        cache, heads = self._begun([Row(tuple(prompt)) for prompt in prompts], ())
+        cache, heads = self._first([Row(tuple(prompt)) for prompt in prompts], ())
         return cache, heads[0]
 
     def extend(
@@ -74,7 +74,7 @@ class PrefixModel:
         self, cache: tuple[Row, ...], tokens: Sequence[Sequence[int]], exits: Sequence[int]
     ) -> tuple[tuple[Row, ...], Float[Tensor, "heads batch vocabulary"]]:
         rows = zip(cache, tokens, strict=True)
-        return self._begun([Row((*row.prefix, *new), row.model) for row, new in rows], exits)
+        return self._first([Row((*row.prefix, *new), row.model) for row, new in rows], exits)
 
     def concat(self, caches: Sequence[tuple[Row, ...]]) -> tuple[Row, ...]:
         return tuple(row for cache in caches for row in cache)
@@ -82,7 +82,7 @@ class PrefixModel:
     def nbytes(self, cache: tuple[Row, ...]) -> int:
         return sum(8 * len(row.prefix) for row in cache)
 
-    def _begun(
+    def _first(
         self, rows: Sequence[Row], exits: Sequence[int]
     ) -> tuple[tuple[Row, ...], Float[Tensor, "heads batch vocabulary"]]:
         if not all(row.prefix for row in rows):
@@ -185,9 +185,9 @@ class FakeModel(PrefixModel):
         exits: Sequence[int],
         states: States | None = None,
     ) -> tuple[tuple[Row, ...], Float[Tensor, "heads batch vocabulary"]]:
-        models = [None if each is None else self._with(each) for each in adapters]
+        models = [None if each is None else self._adapted_model(each) for each in adapters]
         rows = zip(prompts, models, strict=True)
-        cache, heads = self._begun([Row(tuple(prompt), model) for prompt, model in rows], exits)
+        cache, heads = self._first([Row(tuple(prompt), model) for prompt, model in rows], exits)
         if states is not None:
             states += [self._hidden(row, 0) for row in cache]
         return cache, heads
@@ -233,7 +233,7 @@ class FakeModel(PrefixModel):
         given = [torch.as_tensor(function(row.prefix[:end])) for end in ends]
         return torch.stack(given).float()
 
-    def _with(self, adapter: Adapter) -> "FakeModel":
+    def _adapted_model(self, adapter: Adapter) -> "FakeModel":
         if adapter.name not in self._adapted:
             raise ModelError(
                 f"the fake knows no adapter {adapter.name!r}; it knows {sorted(self._adapted)}"

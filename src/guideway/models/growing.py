@@ -1,4 +1,4 @@
-"""A layer of a cache with room ahead: new keys and values are written behind those that are there.
+"""A layer of a cache with room ahead: new keys and values are appended in place.
 
 transformers' own layer copies all keys and values for each new token. Here several layers may read
 the same tensors, each its first columns:

@@ -293,7 +293,7 @@ class LlamaCppModel:
         try:
             self._park([each for each in self._live - busy if self._now - each.used > LATE])
             for row in cache:
-                taken.append(self._placed(row, busy, taken))
+                taken.append(self._fitting(row, busy, taken))
                 busy.add(taken[-1])
             logits = self._forward(cache, taken, new, busy, every=every)
         except BaseException:  # an interrupt, too: nobody knows what these sequences hold
@@ -307,7 +307,7 @@ class LlamaCppModel:
             longer.append(Row(text, sequence))
         return tuple(longer), logits
 
-    def _placed(self, row: Row, busy: Collection[_Sequence], taken: list[_Sequence]) -> _Sequence:
+    def _fitting(self, row: Row, busy: Collection[_Sequence], taken: list[_Sequence]) -> _Sequence:
         """A sequence, not in `taken`, that holds a beginning of the row, or nothing."""
         own, length = row.sequence, len(row.tokens)
         if own.state is not None:

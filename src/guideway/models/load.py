@@ -64,7 +64,7 @@ def load(
         return _by_llama_cpp(source, device, tokenizer=tokenizer, dtype=dtype, quantize=quantize)
     if not isinstance(source, str | Path):
         _check_unmoved(device, dtype, quantize)
-        return _given(source, tokenizer)
+        return _from_objects(source, tokenizer)
     place, kind = device_of(device), checked(quantize)
     precision = precision_of(dtype) or (torch.float32 if place.type == "cpu" else "auto")
     name, arguments = located(source)
@@ -124,7 +124,7 @@ def _check_unmoved(device: object, dtype: object, quantize: object) -> None:
             )
 
 
-def _given(module: Any, tokenizer: Any) -> TransformersModel:
+def _from_objects(module: Any, tokenizer: Any) -> TransformersModel:
     if not callable(getattr(module, "can_generate", None)):
         raise ModelError(
             f"a model is a name, a folder, a .gguf file, a hub id or a transformers model, not "

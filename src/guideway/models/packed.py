@@ -100,7 +100,7 @@ def pack(module: Any, kind: str) -> None:
     library: Any = import_module("torchao.quantization")
     for name, layer in layers.items():
         made = PackedLinear(layer, "int8" if layer is head else kind)
-        library.quantize_(made, _config(library, made), _all)
+        library.quantize_(made, _config(library, made), _every_layer)
         module.set_submodule(name, made)
 
 
@@ -108,7 +108,7 @@ def _fits(layer: nn.Linear) -> bool:
     return layer.in_features % GROUP == 0 and layer.out_features % 16 == 0
 
 
-def _all(layer: nn.Module, name: str) -> bool:
+def _every_layer(layer: nn.Module, name: str) -> bool:
     return True
 
 

@@ -10,7 +10,7 @@ Progress: TypeAlias = bool | Callable[[int, int], object]
 
 
 @contextmanager
-def shown(progress: Progress, total: int) -> Generator[Callable[[int], object], None, None]:
+def rows_shown(progress: Progress, total: int) -> Generator[Callable[[int], object], None, None]:
     """Show the number of finished rows while the block runs; yields a function that adds rows.
 
     >>> counts = []

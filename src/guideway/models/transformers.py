@@ -35,8 +35,8 @@ from guideway.models.variants import (
     blocks_of,
     exits_hold,
     prepare,
+    recorded,
     shortened,
-    shown,
     varied,
 )
 from guideway.vocabulary.vocabulary import Vocabulary
@@ -187,7 +187,7 @@ class TransformersModel:
             rows = zip(states, prompts, strict=True)
             states[:] = [row[len(row) - len(prompt) :] for row, prompt in rows]
         if self.crops:
-            past = _mapped(past, lambda tensor: tensor)
+            past = _map_tensors(past, lambda tensor: tensor)
         return replace(cache, past=past, lengths=lengths), heads
 
     @torch.inference_mode()
@@ -234,7 +234,7 @@ class TransformersModel:
         elif [*rows] == [*range(len(cache.lengths))]:
             past = Cache(layers=[layer.copy() for layer in cache.past.layers])
         else:
-            past = _mapped(cache.past, lambda tensor: tensor.index_select(0, index))
+            past = _map_tensors(cache.past, lambda tensor: tensor.index_select(0, index))
         attention = None if cache.attention is None else cache.attention[index]
         adapters = tuple(cache.adapters[row] for row in rows)
         selected = TransformersCache(past, attention, cache.lengths[index], adapters)
@@ -360,7 +360,7 @@ class TransformersModel:
     def thaw(self, memory: StaticMemory, rows: Sequence[int], less: int) -> TransformersCache:
         """A cache of these rows, without their last `less` tokens."""
         index, columns = send([*rows], self.device), int(memory.past.get_seq_length()) - less
-        past = _mapped(memory.past, lambda tensor: tensor[:, :, :columns][index])
+        past = _map_tensors(memory.past, lambda tensor: tensor[:, :, :columns][index])
         attention = memory.attention[:, :columns][index] > 0
         lengths = memory.lengths[index] - less
         padded = None if bool(attention.all()) else attention
@@ -382,7 +382,7 @@ class TransformersModel:
 
         kept = attention.gather(1, order)
         return replace(
-            cache, past=_mapped(cache.past, moved), attention=None if kept.all() else kept
+            cache, past=_map_tensors(cache.past, moved), attention=None if kept.all() else kept
         )
 
     def _forward(
@@ -414,7 +414,7 @@ class TransformersModel:
             if self._shares_keys and tokens.device.type == "cpu":
                 changes.enter_context(grouped_attention(self.module))
             changes.enter_context(self._varied(cache.adapters, exits))
-            seen = [] if states is None else changes.enter_context(shown(self.module))
+            seen = [] if states is None else changes.enter_context(recorded(self.module))
             output = self.module(tokens, use_cache=True, **arguments)
         if states is not None:
             states += seen[-1][: len(tokens)]  # rows of the exits follow
@@ -468,7 +468,7 @@ def _is_plain(layer: Any) -> bool:
     return type(layer).__name__ == "DynamicLayer" and layer.is_initialized
 
 
-def _mapped(past: Any, change: Callable[[Tensor], Tensor]) -> Any:
+def _map_tensors(past: Any, change: Callable[[Tensor], Tensor]) -> Any:
     """A cache whose keys and values are changed; its argument stays as it was."""
     return Cache(layers=[GrowingLayer(change(x.keys), change(x.values)) for x in past.layers])
 

@@ -146,7 +146,7 @@ def varied(
 
 
 @contextlib.contextmanager
-def shown(module: Any) -> Generator[list[Float[Tensor, "rows new hidden"]]]:
+def recorded(module: Any) -> Generator[list[Float[Tensor, "rows new hidden"]]]:
     """Inside this context, forward passes of this thread append the decoder's output to a list."""
     states = list[Tensor]()
 

@@ -248,11 +248,11 @@ class _Constraints:
             case "any":
                 return self._any_of(set(), at)
             case "default" | "custom-error":
-                return self._inside(core, "schema", at)
+                return self._narrow(core, "schema", at)
             case "json-or-python":
-                return self._inside(core, "json_schema", at)
+                return self._narrow(core, "json_schema", at)
             case "json":
-                return self._inside({"schema": _ANY, **core}, "schema", at)
+                return self._narrow({"schema": _ANY, **core}, "schema", at)
             case "union":
                 return _with_choices(core, [self.put_into(part, at) for part in union_parts(core)])
             case "tagged-union":
@@ -270,12 +270,12 @@ class _Constraints:
                 own = is_own(core["function"]["function"])
                 return self._own_function(core, at) if own else self._users_function(core, at)
             case _:
-                return self._with(core, at)
+                return self._constrained(core, at)
 
     def _refused(self, why: str, at: Place, named: str = "") -> UnsupportedError:
         return at.refuse(f"{_in_words(self.limits)}{named}", why, next(iter(self.limits)))
 
-    def _inside(self, core: Core, name: str, at: Place) -> Core | None:
+    def _narrow(self, core: Core, name: str, at: Place) -> Core | None:
         inner = self.put_into(core[name], at)
         return None if inner is None else {**core, name: inner}
 
@@ -294,7 +294,7 @@ class _Constraints:
             able = [kind for kind in able if kind == "int"]  # remainders of floats are rounded
         kinds = [kind for kind in able if _GROUPS[kind] in groups] or able
         if not kinds:
-            return self._with(_ANY, at)
+            return self._constrained(_ANY, at)
         union = {"type": "union", "choices": [{"type": kind} for kind in kinds]}
         return self.put_into(union, at)
 
@@ -303,11 +303,11 @@ class _Constraints:
         name = name_of(core["function"]["function"])
         counted = _COUNTED.issuperset(self.limits)
         if name == "ByteSize._validate":  # not for texts with units
-            return self._inside({**core, "schema": core["schema"]["choices"][1]}, "schema", at)
+            return self._narrow({**core, "schema": core["schema"]["choices"][1]}, "schema", at)
         if name in ENCODED and counted:
             return {**core, "more": (*core.get("more", ()), self.limits)}
         if name in SAME or constraints_of(core) or (name in SECRET and counted):
-            return self._inside(core, "schema", at)
+            return self._narrow(core, "schema", at)
         raise self._refused(f"is not supported for {name}", at)
 
     def _users_function(self, core: Core, at: Place) -> Core | None:
@@ -321,8 +321,8 @@ class _Constraints:
             if (other and core["type"] != "function-before") or not read:
                 raise self._refused("is about another kind of value", at)
             if _INPUT not in core:
-                return self._inside(core, "schema", at)
-            found = self._alike(core[_INPUT], groups, at)
+                return self._narrow(core, "schema", at)
+            found = self._members(core[_INPUT], groups, at)
         except UnsupportedError:
             why = (
                 "cannot be enforced, because the validator may change the value; check it in the "
@@ -331,7 +331,7 @@ class _Constraints:
             raise self._refused(why, at, named) from None
         return None if found is None else {**core, _INPUT: found}
 
-    def _alike(self, core: Core, groups: set[str], at: Place) -> Core | None:
+    def _members(self, core: Core, groups: set[str], at: Place) -> Core | None:
         """Declared input with constraints on its members of the type's own kind."""
         core, at = at.following(core)
         match core["type"]:
@@ -339,14 +339,14 @@ class _Constraints:
                 return self._any_of(groups, at)
             case "union":
                 parts = union_parts(core)
-                return _with_choices(core, [self._alike(part, groups, at) for part in parts])
+                return _with_choices(core, [self._members(part, groups, at) for part in parts])
             case "nullable":
-                inner = self._alike(core["schema"], groups, at)
+                inner = self._members(core["schema"], groups, at)
                 return {"type": "none"} if inner is None else {**core, "schema": inner}
             case kind:
                 return self.put_into(core, at) if _GROUPS.get(kind) in groups else core
 
-    def _with(self, core: Core, at: Place) -> Core:
+    def _constrained(self, core: Core, at: Place) -> Core:
         """A core schema that has the constraints itself."""
         kind, limits = core["type"], self.limits
         if not self._suit(kind):
@@ -355,7 +355,7 @@ class _Constraints:
         counted = limits.keys() <= _COUNTED and kind not in ("str", "url", "multi-host-url")
         if not compared and not counted:
             return {**core, "more": (*core.get("more", ()), limits)}
-        both = {name: _both(core, name, value, at) for name, value in limits.items()}
+        both = {name: _tightest(core, name, value, at) for name, value in limits.items()}
         return {**core, **both, **_whole_digits(core, limits)}
 
     def _suit(self, kind: str) -> bool:
@@ -406,7 +406,7 @@ def _whole_digits(core: Core, limits: Limits) -> dict[str, int | None]:
     return {"whole_digits": min(found, default=None)}
 
 
-def _both(core: Core, name: str, value: Any, at: Place) -> Any:
+def _tightest(core: Core, name: str, value: Any, at: Place) -> Any:
     """The constraint of `core` combined with `value`."""
     own: Any = core.get(name)
     if name == "multiple_of":

@@ -291,7 +291,7 @@ def shared_keys(fields: Iterable[Field], offered: Iterable[Field], at: Place) ->
             raise _read_twice(field, other, at)
     needed: dict[str, list[str]] = {}
     for field in fields:
-        for key, before in _others(field, owners):
+        for key, before in _other_keys(field, owners):
             if before:
                 raise _read_twice(field, owners[key], at)
             if not field.required:
@@ -299,7 +299,7 @@ def shared_keys(fields: Iterable[Field], offered: Iterable[Field], at: Place) ->
     return {"dependentRequired": needed} if needed else {}
 
 
-def _others(field: Field, owners: dict[str, Field]) -> Iterator[tuple[str, bool]]:
+def _other_keys(field: Field, owners: dict[str, Field]) -> Iterator[tuple[str, bool]]:
     """The offered keys on the other paths of a field, and whether pydantic looks there first."""
     before = True
     for path in field.paths:

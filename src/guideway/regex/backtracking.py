@@ -194,14 +194,14 @@ class _Reader:
         begins = self._machine.begun(self._program.start, self._machine.pasts, solid=self._solid)
         afters = self._afters([*following])
         texts, _ = smallest(Automaton(rows, afters))
-        rest = self._rest()
+        rest = self._expression()
         exits: list[Exit] = []
         for after in dict.fromkeys(each for each in afters if each != NONE):
             ends = [mark == after for mark in texts.marks]
             exits.append(Exit(Texts(texts.rows, ends, self._spelled).after(0), rest(after)))
         return Matches(tuple(exits), rest(begins))
 
-    def _rest(self) -> Callable[[int], Expr]:
+    def _expression(self) -> Callable[[int], Expr]:
         """Expressions of languages, as the texts that follow.
 
         The complement if that is simpler: "no a follows", not "nothing, or not a and anything".

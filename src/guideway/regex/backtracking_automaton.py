@@ -193,18 +193,18 @@ class Machine:
         self._known: dict[Watch, int] = {}
         self._aheads: dict[tuple[int, History], int] = {}
         for step in program.steps:  # those without lookbehind, innermost first
-            if isinstance(step, Ahead) and not self._asked(step.item):
+            if isinstance(step, Ahead) and not self._history_length(step.item):
                 self._ahead(step.item, ())
 
     def start(
         self, step: int, history: History, *, ordered: bool = True, solid: bool = False
     ) -> Place:
         """The place before any text of a step; with `solid` no match ends here."""
-        ways = [(self._entered(step, _DONE), ALL)]
+        ways = [(self._pushed(step, _DONE), ALL)]
         return self._place(ways, history, ordered=ordered, solid=solid)
 
-    def _asked(self, step: int) -> int:
-        """How many of the first places of the history a step may depend on."""
+    def _history_length(self, step: int) -> int:
+        """The number of first places of the history that a step may depend on."""
         return self._program.asked[step] * self._program.places
 
     @cached_property
@@ -212,7 +212,7 @@ class Machine:
         """The history where the program starts."""
         found: History = ()
         for step in self._program.pasts:
-            place = self.start(step, found[: self._asked(step)], ordered=False)
+            place = self.start(step, found[: self._history_length(step)], ordered=False)
             found += (self._past(place),)
             found += () if self._program.begun else (self._past(self._after_all(place)),)
         return found
@@ -237,7 +237,7 @@ class Machine:
         """The places after one more atom, for each atom."""
         ways = self._reading(place.threads)
         return [
-            self._after(_over(ways, atom), history, ordered)
+            self._cached_place(_advance(ways, atom), history, ordered)
             for atom, history in enumerate(self._following(place.history))
         ]
 
@@ -262,12 +262,12 @@ class Machine:
         left, steps = self.languages.rows, self._program.steps
         frames = [(self._stacks[stack], left[guard]) for stack, guard in threads]
         return [
-            (read.atoms, self._again(frame.below), row)
+            (read.atoms, self._advanced(frame.below), row)
             for frame, row in frames
             if isinstance(read := steps[frame.step], Read)
         ]
 
-    def _after(self, ways: tuple[Thread, ...], history: History, ordered: bool) -> Place:
+    def _cached_place(self, ways: tuple[Thread, ...], history: History, ordered: bool) -> Place:
         """The place of these ways, cached."""
         key = ways, history, ordered
         if key not in self._places:
@@ -314,7 +314,7 @@ class Machine:
         below = frame.below
         match step:
             case Choice(options):
-                stacks = [self._entered(each, below) for each in reversed(options)]
+                stacks = [self._pushed(each, below) for each in reversed(options)]
             case Count():
                 stacks = self._rounds(step, frame)
             case Ahead(item, negated):
@@ -334,9 +334,9 @@ class Machine:
         high = None if frame.high is None else frame.high - 1
         if frame.low:
             following = Frame(frame.step, frame.below, frame.low - 1, high)
-            return [self._entered(count.item, self._number(following))]
+            return [self._pushed(count.item, self._number(following))]
         following = Frame(frame.step, frame.below, 0, high, began_here=True)
-        another = self._entered(count.item, self._number(following))
+        another = self._pushed(count.item, self._number(following))
         return [another, frame.below] if count.lazy else [frame.below, another]
 
     def _lookbehind(self, step: Behind, history: History) -> int:
@@ -356,12 +356,12 @@ class Machine:
             position=at,
         )
 
-    def _entered(self, step: int, below: int) -> int:
+    def _pushed(self, step: int, below: int) -> int:
         """The stack with this step on top."""
         match self._program.steps[step]:
             case Row(items):
                 for item in reversed(items):
-                    below = self._entered(item, below)
+                    below = self._pushed(item, below)
                 return below
             case Count(_, low, high):
                 return self._number(Frame(step, below, low, high))
@@ -375,7 +375,7 @@ class Machine:
             self._stacks.append(frame)
         return number
 
-    def _again(self, stack: int) -> int:
+    def _advanced(self, stack: int) -> int:
         """The stack one atom later, with `began_here` cleared."""
         path: list[int] = []
         while stack not in self._resumed:
@@ -390,7 +390,7 @@ class Machine:
 
     def _ahead(self, item: int, history: History) -> int:
         """The texts that begin with a match of the item of an Ahead."""
-        key = item, history[: self._asked(item)]
+        key = item, history[: self._history_length(item)]
         if key not in self._aheads:
             self._aheads[key] = self.begun(item, key[1])
         return self._aheads[key]
@@ -398,7 +398,7 @@ class Machine:
     def begun(self, step: int, history: History, *, solid: bool = False) -> int:
         """The texts that begin with a match of a step; with `solid`, a nonempty one."""
         place = self.start(step, history, ordered=False, solid=solid)
-        (never,) = self.unmatched([self._on(place, ALL)])
+        (never,) = self.unmatched([self._watch_at(place, ALL)])
         return self.languages.opposite(never)
 
     def unmatched(self, starts: Sequence[Watch]) -> Sequence[int]:
@@ -422,11 +422,11 @@ class Machine:
         for place, guard in zip(places, guards, strict=True):
             key = id(place), guard
             if key not in known:
-                known[key] = self._on(place, guard)
+                known[key] = self._watch_at(place, guard)
             found.append(known[key])
         return found
 
-    def _on(self, place: Place, guard: int) -> Watch:
+    def _watch_at(self, place: Place, guard: int) -> Watch:
         """The watch at a place: matches that end there leave the guard."""
         for _, other in place.ends:
             guard = self.languages.both(guard, self.languages.opposite(other))
@@ -434,7 +434,7 @@ class Machine:
         return Place(threads, history, ()), guard
 
 
-def _over(ways: Iterable[_Way], atom: int) -> tuple[Thread, ...]:
+def _advance(ways: Iterable[_Way], atom: int) -> tuple[Thread, ...]:
     """Advance ways by an atom: the stacks and the derivatives of their guards."""
     return tuple((stack, row[atom]) for atoms, stack, row in ways if atoms >> atom & 1)
 

@@ -148,7 +148,7 @@ class _Compiler:
         if pattern.backs:
             self._body = written_out(pattern.body, self._refuse_reference, free=True)
         self._nodes = nodes_of(self._body)
-        self._atoms, self._bits = _apart(_sets(self._nodes), pattern.text, marks)
+        self._atoms, self._bits = _disjoint(_sets(self._nodes), pattern.text, marks)
         self._all = (1 << len(self._atoms)) - 1
         self._steps: dict[Step, int] = {}
         self._asked: list[int] = []
@@ -190,7 +190,7 @@ class _Compiler:
                 if ahead:
                     return self._step(Ahead(parts[0], negated))
                 self._check_past(item)
-                return self._behind(parts[0], negated, place)
+                return self._lookbehind(parts[0], negated, place)
             case Repeat(_, low, high, lazy):
                 return self._step(Count(parts[0], low, high, lazy))
             case Parts():
@@ -221,7 +221,7 @@ class _Compiler:
     def _row(self, items: Sequence[int]) -> int:
         return items[0] if len(items) == 1 else self._step(Row(tuple(items)))
 
-    def _behind(self, item: int, negated: bool, place: int) -> int:
+    def _lookbehind(self, item: int, negated: bool, place: int) -> int:
         past = self._row([self._anything(), item])
         number = self._pasts.setdefault(past, len(self._pasts))
         return self._step(Behind(number, negated, place))
@@ -239,7 +239,7 @@ class _Compiler:
         match node.kind:
             case "text start" | "line start":
                 atoms = self._all if node.kind == "text start" else self._all & ~newline
-                return self._behind(self._step(Read(atoms)), True, node.place)
+                return self._lookbehind(self._step(Read(atoms)), True, node.place)
             case "text end":
                 return self._at_end(self._all)
             case "line end":
@@ -257,7 +257,7 @@ class _Compiler:
         sides = [
             self._row(
                 [
-                    self._behind(word, negated, node.place),
+                    self._lookbehind(word, negated, node.place),
                     self._step(Ahead(word, negated == node.negated)),
                 ]
             )
@@ -267,7 +267,7 @@ class _Compiler:
         if not self._begun or not node.negated or node.mode.dialect == "ecma":
             return found
         # \\B never matches in the empty text before Python 3.14
-        behind = self._behind(any_atom, False, node.place)
+        behind = self._lookbehind(any_atom, False, node.place)
         some = self._step(Choice((behind, self._step(Ahead(any_atom, negated=False)))))
         return self._row([some, found])
 
@@ -308,7 +308,7 @@ def _sets(nodes: Iterable[Node]) -> Iterator[CodePoints]:
                 pass
 
 
-def _apart(
+def _disjoint(
     sets: Iterable[CodePoints], text: str, marks: bool
 ) -> tuple[tuple[CodePoints, ...], Mapping[CodePoints, int]]:
     """The atoms of some sets of characters, and each set as bits of atoms."""

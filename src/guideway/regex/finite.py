@@ -96,10 +96,10 @@ def written_out(root: Node, refuse: Refuse, *, free: bool = False) -> Node:
         back = next((node for node in nodes_of(root) if isinstance(node, Back)), None)
         if back is None:
             return root
-        root = _without(root, back, refuse, free)
+        root = _expand_references(root, back, refuse, free)
 
 
-def _without(root: Node, back: Back, refuse: Refuse, free: bool) -> Node:
+def _expand_references(root: Node, back: Back, refuse: Refuse, free: bool) -> Node:
     number = back.number
     paths = paths_to(root, number)
     scopes = {id(inside[0]): inside for inside in map(_scope, paths)}
@@ -120,7 +120,7 @@ def _without(root: Node, back: Back, refuse: Refuse, free: bool) -> Node:
             raise refuse(f"a reference to a group of more than {MOST_TEXTS} texts", back)
         if free and any(map(str.startswith, texts[1:], texts)):
             raise refuse("a reference to a group of which one text begins another", back)
-        before, after = _beside(path)
+        before, after = _context(path)
         parts += len(texts) * (1 + len(nodes_of(after)))
         if parts > MOST_PARTS:
             raise refuse(f"references that take more than {MOST_PARTS} parts to write out", back)
@@ -143,7 +143,7 @@ def _scope(path: list[Node]) -> list[Node]:
     return path[top:]
 
 
-def _beside(path: list[Node]) -> tuple[list[Node], Node]:
+def _context(path: list[Node]) -> tuple[list[Node], Node]:
     """Items before and after the last node of a path, inside the first node."""
     before, after = list[Node](), list[Node]()
     for node, inner in pairwise(path):

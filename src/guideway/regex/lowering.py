@@ -64,7 +64,7 @@ def lower_search(pattern: Pattern, spell: Spell = character) -> Expr:
 def _lowered(pattern: Pattern, spell: Spell, *, search: bool) -> Expr:
     if pattern.backs:
         body = written_out(pattern.body, partial(_refuse_reference, pattern))
-        pattern = replace(_with(pattern, body), backs=False)
+        pattern = replace(_with_body(pattern, body), backs=False)
     lowering = _Lowering(spell)
     around = lowering.text if search else EPSILON
     try:
@@ -73,7 +73,7 @@ def _lowered(pattern: Pattern, spell: Spell, *, search: bool) -> Expr:
         return whole_matches(pattern, search, spell)
 
 
-def _with(pattern: Pattern, body: Node) -> Pattern:
+def _with_body(pattern: Pattern, body: Node) -> Pattern:
     bounded = any(isinstance(node, Boundary) for node in nodes_of(body))
     return replace(pattern, body=body, boundaries=bounded)
 
@@ -127,7 +127,7 @@ class _Lowering:
             more = EMPTY if after is EPSILON else rest[item.kind]
             after, items = alt(EPSILON, more), items[:-1]
         if not any(isinstance(item, Look) for item in items):
-            return self._short(before or EPSILON, self._row(items), after)
+            return self._short(before or EPSILON, self._sequence(items), after)
         end = len(items)
         for place in range(end - 1, -1, -1):
             look = items[place]
@@ -137,9 +137,9 @@ class _Lowering:
                 self._depth += 1
                 met = self.looked(look, None)
                 self._depth -= 1
-                after = all_of([concat(self._row(items[place + 1 : end]), after), met])
+                after = all_of([concat(self._sequence(items[place + 1 : end]), after), met])
                 end = place
-        return concat(before or EPSILON, self._row(items[:end]), after)
+        return concat(before or EPSILON, self._sequence(items[:end]), after)
 
     def looked(self, look: Look, before: Expr | None) -> Expr:
         """The rest of the text that a lookahead allows; `before` as for `between`."""
@@ -155,7 +155,7 @@ class _Lowering:
             parts = _shorter(parts[::-1], backwards=True)[::-1]
         return concat(before, *parts, after)
 
-    def _row(self, items: list[Node]) -> Expr:
+    def _sequence(self, items: list[Node]) -> Expr:
         return self.value(Sequence(tuple(items), 0))
 
     def value(self, root: Node) -> Expr:

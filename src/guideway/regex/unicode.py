@@ -99,8 +99,8 @@ def shorthand_points(shorthand: Shorthand) -> CodePoints:
     else:
         found = _ASCII[shorthand.name] if mode.ascii else _python(shorthand.name)
     if shorthand.name == "word":  # without case it has ſ and the Kelvin sign, too
-        found = _alike(found, mode)
-    return _alike(inverse(found) if shorthand.negated else found, mode)
+        found = _case_variants(found, mode)
+    return _case_variants(inverse(found) if shorthand.negated else found, mode)
 
 
 def leaf_points(node: Class | Shorthand | Dot) -> CodePoints:
@@ -129,11 +129,11 @@ def _class_points(items: tuple[ClassItem, ...], negated: bool, mode: Mode) -> Co
     if mode.ignore_case and mode.dialect == "python":
         found = _caseless(items, mode)
     else:
-        found = _alike(union(*map(_plain, items)), mode)
+        found = _case_variants(union(*map(_plain, items)), mode)
     return inverse(found) if negated else found
 
 
-def _alike(ranges: CodePoints, mode: Mode) -> CodePoints:
+def _case_variants(ranges: CodePoints, mode: Mode) -> CodePoints:
     return folded_alike(ranges) if mode.ignore_case and mode.dialect == "ecma" else ranges
 
 

@@ -570,11 +570,11 @@ def check_search(sampling: Sampling) -> None:
         given = value > 1 if name == "num_beam_groups" else value is not None
         if given and search not in searches:
             named = " and ".join(f"{each} ({ASKED[each]})" for each in searches)
-            raise _apart(name, f"is a setting of {named}")
+            raise _clash(name, f"is a setting of {named}")
     if sampling.length_penalty is not None and search != "beams" and sampling.best_of is None:
-        raise _apart("length_penalty", "is a setting of beams and of best_of")
+        raise _clash("length_penalty", "is a setting of beams and of best_of")
     if sampling.best_by is not None and sampling.best_of is None:
-        raise _apart("best_by", "needs best_of, the number of texts to choose from")
+        raise _clash("best_by", "needs best_of, the number of texts to choose from")
     _check_groups(sampling)
     _check_random(sampling, search)
     _check_count(sampling, search)
@@ -589,34 +589,34 @@ def _check_one(sampling: Sampling, search: Search) -> None:
     }
     given = [name for name, on in asked.items() if on]
     if len(given) > 1:
-        raise _apart(given[0], f"and {given[1]} are different searches: give one of them")
+        raise _clash(given[0], f"and {given[1]} are different searches: give one of them")
     if sampling.best_of is not None and search in ("beams", "stochastic", "contrastive"):
-        raise _apart("best_of", f"and {given[0]} are different searches: give one of them")
+        raise _clash("best_of", f"and {given[0]} are different searches: give one of them")
 
 
 def _check_groups(sampling: Sampling) -> None:
     beams, groups = sampling.num_beams, sampling.num_beam_groups
     if beams % groups:
-        raise _apart("num_beam_groups", f"is {groups}: it must divide num_beams, which is {beams}")
+        raise _clash("num_beam_groups", f"is {groups}: it must divide num_beams, which is {beams}")
     if sampling.diversity_penalty is not None and groups == 1:
-        raise _apart("diversity_penalty", "needs num_beam_groups above 1")
+        raise _clash("diversity_penalty", "needs num_beam_groups above 1")
 
 
 def _check_random(sampling: Sampling, search: Search) -> None:
     """Refuse sampling in searches without draws, and missing sampling in others."""
     if search in ("rejection", "asap", "smc", "stochastic") and not sampling.samples:
         name = "stochastic_beams" if search == "stochastic" else "exactness"
-        raise _apart(name, "needs sampling: leave do_sample=False and temperature=0 out")
+        raise _clash(name, "needs sampling: leave do_sample=False and temperature=0 out")
     if search == "contrastive" and sampling.samples:
-        raise _apart("do_sample, a seed, a temperature or a filter", NOT_CONTRASTIVE)
+        raise _clash("do_sample, a seed, a temperature or a filter", NOT_CONTRASTIVE)
     if search == "contrastive" and sampling.top_k == 0:
-        raise _apart("top_k", "is 0: contrastive search needs one candidate at least")
+        raise _clash("top_k", "is 0: contrastive search needs one candidate at least")
     if sampling.num_beam_groups > 1 and sampling.samples:
-        raise _apart("num_beam_groups", "are not drawn at random: leave sampling out")
+        raise _clash("num_beam_groups", "are not drawn at random: leave sampling out")
     if sampling.exactness != "local" and sampling.xtc_probability:
-        raise _apart("xtc_probability", "tosses a coin: exactness is about probabilities")
+        raise _clash("xtc_probability", "tosses a coin: exactness is about probabilities")
     if sampling.mirostat_mode and search is not None:
-        raise _apart("mirostat_mode", "follows one text; a search follows several")
+        raise _clash("mirostat_mode", "follows one text; a search follows several")
 
 
 def _check_count(sampling: Sampling, search: Search) -> None:
@@ -630,10 +630,10 @@ def _check_count(sampling: Sampling, search: Search) -> None:
         return
     count = sampling.num_return_sequences
     if sampling.best_of is not None and sampling.best_of > 1 and not sampling.samples:
-        raise _several("best_of", sampling.best_of)
+        raise _too_many_texts("best_of", sampling.best_of)
     if count > most:
         if not name:
-            raise _several("num_return_sequences", count)
+            raise _too_many_texts("num_return_sequences", count)
         raise LimitError(
             f"num_return_sequences is {count}: it must be at most {name}, which is {most}",
             limit="num_return_sequences",
@@ -642,7 +642,7 @@ def _check_count(sampling: Sampling, search: Search) -> None:
         )
 
 
-def _several(name: str, given: int) -> LimitError:
+def _too_many_texts(name: str, given: int) -> LimitError:
     return LimitError(
         f"{name} is {given}, and there is only one most probable text: give a temperature above "
         "0 or a seed, or do_sample=True",
@@ -652,7 +652,7 @@ def _several(name: str, given: int) -> LimitError:
     )
 
 
-def _apart(name: str, why: str) -> UnsupportedError:
+def _clash(name: str, why: str) -> UnsupportedError:
     return UnsupportedError(f"{name} {why}", feature=name)
 
 

@@ -178,11 +178,11 @@ class BeamGroup:
         count = len(self.going)
         found: Grown | None = ([], [])
         if count:
-            found = self._picked(scores.part(0, count), Counter(taken))
+            found = self._continuations(scores.part(0, count), Counter(taken))
         if found is None:
             return None
         going, ended = found
-        closed = self._closed(scores.part(count, len(self.rows)))
+        closed = self._with_ends(scores.part(count, len(self.rows)))
         whole = [beam for _, beam in ended if beam.row.finish_reason is not None]
         if count and self.rules.power > 0 and self.going[0].row.ends_by_budget:
             # A beam that goes on might have become better than any ended text.
@@ -195,11 +195,11 @@ class BeamGroup:
             tuple(kept[: self.rules.beams]),
             tuple(beam for _, beam in closing),
         )
-        if group.going and group._settled():
+        if group.going and group._is_decided():
             group, going = replace(group, going=()), []
         return group, [pick for pick, _ in (*going, *closing)]
 
-    def _closed(self, scores: Scores) -> list[Beam]:
+    def _with_ends(self, scores: Scores) -> list[Beam]:
         """The texts that could only end, with their ends."""
         if not self.closing:
             return []
@@ -208,7 +208,7 @@ class BeamGroup:
         picks = best(logs, logs, scores, ends * len(self.closing))
         return [self.closing[pick.place].child(pick, 0.0) for pick in picks]
 
-    def _picked(self, scores: Scores, taken: Counter[int]) -> Grown | None:
+    def _continuations(self, scores: Scores, taken: Counter[int]) -> Grown | None:
         """The continuations of the beams that go on."""
         logs = scores.logs + scores.logs.new_tensor([beam.rank for beam in self.going])[:, None]
         if taken and self.rules.diversity:
@@ -228,7 +228,7 @@ class BeamGroup:
                 self._miss([pick for pick in refused if rows[pick.place].lost >= pick.rank])
                 return None
             share_losses(rows)
-            going, ended = self._sorted(picks, taken)
+            going, ended = self._partition(picks, taken)
             if last or len(going) >= self.rules.beams or not len(picks) == count < LOOKED:
                 return going[: self.rules.beams], ended
             count *= 4
@@ -243,7 +243,7 @@ class BeamGroup:
         best = 0.0 if lost and self.rules.power > 0 else best
         _shorten([beam for beam in (*self.ended, *self.closing) if self._rank(beam) < best])
 
-    def _sorted(self, picks: list[Pick], taken: Counter[int]) -> Grown:
+    def _partition(self, picks: list[Pick], taken: Counter[int]) -> Grown:
         """Split the picks into those that go on, best first, and those that end."""
         going, ended = list[tuple[Pick, Beam]](), list[tuple[Pick, Beam]]()
         for order, pick in enumerate(sorted(picks, key=lambda pick: -pick.log)):
@@ -258,7 +258,7 @@ class BeamGroup:
                 ended.append((pick, beam))
         return going, ended
 
-    def _settled(self) -> bool:
+    def _is_decided(self) -> bool:
         """Return True if the beams that go on can be dropped."""
         if len(self.ended) < self.rules.beams:
             return False

@@ -190,9 +190,9 @@ class Searching:
     def completions(self) -> list[list[Completion]]:
         """Results of each request, best first; one with an error for a failed request."""
         memory = peak_memory(self._ensemble.device)
-        return [self._found(root, memory) for root in self._roots]
+        return [self._completions_of(root, memory) for root in self._roots]
 
-    def _found(self, root: Sequence, memory: int) -> list[Completion]:
+    def _completions_of(self, root: Sequence, memory: int) -> list[Completion]:
         if root.number in self._searches:
             return self._searches[root.number].completions(memory)
         if root.error is None:
@@ -258,7 +258,7 @@ class Searching:
             kinds: list[Kind] = [self._searches[number].kind for number in waiting]
             for kind in dict.fromkeys(kinds):
                 group = [n for n, own in zip(waiting, kinds, strict=True) if own == kind]
-                for number, found in self._asked(forward, group, places, kind).items():
+                for number, found in self._step_searches(forward, group, places, kind).items():
                     if found is None:
                         again.append(number)
                     else:
@@ -266,7 +266,7 @@ class Searching:
             waiting = again
         return [place for number in sorted(parents) for place in parents[number]]
 
-    def _asked(
+    def _step_searches(
         self, forward: "_Forward", group: list[int], places: dict[int, list[int]], kind: Kind
     ) -> dict[int, Listed[int] | None]:
         """Call `step` of the searches of one kind; failed ones are left out."""

@@ -98,7 +98,7 @@ class Smc(OneRound):
         steps = self.rows[0].steps
         streams = [self._streams[number] for number in going]
         draws = draw(scores, scores.logs, streams, steps, twice=self._root.constrained)
-        if not self._fit(going, draws):
+        if not self._all_fit(going, draws):
             return None
         for number, found in zip(going, draws, strict=True):
             self._go(self._slots[number], found)
@@ -128,7 +128,7 @@ class Smc(OneRound):
             for number in drawn
         ]
 
-    def _fit(self, going: Listed[int], draws: Listed[Draw]) -> bool:
+    def _all_fit(self, going: Listed[int], draws: Listed[Draw]) -> bool:
         """Return True if an end fits after all drawn tokens; if not, some rows are narrower."""
         fit = True
         for number, found in zip(going, draws, strict=True):
@@ -160,7 +160,7 @@ class Smc(OneRound):
         """Weigh a particle by what the critic says of its text now."""
         if self._critic is None:
             return
-        worth = _worth(self._critic, slot.row.readable)
+        worth = _critic_value(self._critic, slot.row.readable)
         slot.log += worth - slot.worth
         slot.worth = worth
 
@@ -194,7 +194,7 @@ def _mass(offered: float | None, fitting: float) -> float:
     return offered + fitting - log_sum((offered, fitting))
 
 
-def _worth(critic: Callable[[str], Any], text: str) -> float:
+def _critic_value(critic: Callable[[str], Any], text: str) -> float:
     """Value of the critic; +∞ is refused."""
     worth = number_from(critic, text, "the critic")
     if worth == math.inf:

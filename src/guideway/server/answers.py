@@ -37,7 +37,7 @@ def usage(results: Sequence[Result[Any]], form: Form, each: int) -> dict[str, An
     }
 
 
-def told(result: Result[Any], trace: int = 0) -> dict[str, Any]:
+def extension(result: Result[Any], trace: int = 0) -> dict[str, Any]:
     """The field `guideway` of a choice: completeness, cost of the constraint, and the trace.
 
     The trace has so many alternatives for each token.
@@ -95,7 +95,7 @@ def chat_choice(number: int, result: Result[Any], asked: Asked) -> dict[str, Any
         "message": message(reply),
         "finish_reason": reason(result, reply),
         "logprobs": chat_logprobs(traced(asked, result.trace or ())),
-        "guideway": told(result, asked.trace),
+        "guideway": extension(result, asked.trace),
     }
 
 
@@ -168,7 +168,7 @@ def text_choice(number: int, result: Result[Any], asked: Asked) -> dict[str, Any
         "text": result.text,
         "finish_reason": reason(result),
         "logprobs": text_logprobs(asked, result.trace),
-        "guideway": told(result, asked.trace),
+        "guideway": extension(result, asked.trace),
     }
 
 
@@ -218,7 +218,7 @@ def response(
             },
             "total_tokens": counted["total_tokens"],
         }
-        made["guideway"] = told(result)
+        made["guideway"] = extension(result)
     return made
 
 

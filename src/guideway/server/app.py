@@ -49,11 +49,11 @@ HEADERS: Final = {
 
 def add_page(app: FastAPI) -> None:
     for path, (package, name, kind) in FILES.items():
-        served = _served(files(package).joinpath(name).read_bytes(), kind)
+        served = _static(files(package).joinpath(name).read_bytes(), kind)
         app.add_api_route(path, served, response_model=None, include_in_schema=False)
 
 
-def _served(content: bytes, kind: str) -> Callable[[], Response]:
+def _static(content: bytes, kind: str) -> Callable[[], Response]:
     """A handler without parameters, as FastAPI reads each one from the query."""
     return lambda: Response(content, media_type=f"{kind}; charset=utf-8", headers=HEADERS)
 
@@ -92,7 +92,7 @@ class Guard:
         if self._hosts and (host := _host(headers)) not in self._hosts:
             told = f"this server is not {brief(host)}: name the host when you start the server"
             return Refusal(400, told, INVALID, code="unknown_host")
-        if self._keys and scope["path"] not in OPEN and not self._known(headers):
+        if self._keys and scope["path"] not in OPEN and not self._is_key(headers):
             return Refusal(401, "the API key is missing or wrong", "authentication_error")
         if scope["method"] == "POST" and not _is_json(headers):
             return Refusal(415, "send the body with Content-Type: application/json", INVALID)
@@ -121,7 +121,7 @@ class Guard:
 
         return counted
 
-    def _known(self, headers: dict[bytes, bytes]) -> bool:
+    def _is_key(self, headers: dict[bytes, bytes]) -> bool:
         given = headers.get(b"authorization", b"").removeprefix(b"Bearer ")
         found = [hmac.compare_digest(given, key) for key in self._keys]  # all of them, always
         return any(found)

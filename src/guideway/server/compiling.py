@@ -112,7 +112,7 @@ def _watch(seconds: float, memory: int, send: Callable[[LimitError], None]) -> N
     send(_refused(f"{memory >> 20} MiB", "memory"))
 
 
-def _may_pass(error: GuidewayError | None) -> bool:
+def _is_transient(error: GuidewayError | None) -> bool:
     """Return True if another try may find the machine less busy."""
     slow = isinstance(error, LimitError) and error.limit == "time"
     return slow or isinstance(error, ModelError)
@@ -200,7 +200,7 @@ class Compilers:
                 self._known.popitem(last=False)
         self._known.move_to_end(key)
         error = await self._outcome(key, self._known[key])
-        if _may_pass(error):
+        if _is_transient(error):
             self._known.pop(key, None)
         if error is not None:
             raise error.with_traceback(None)  # else each time makes the traceback longer
@@ -222,11 +222,11 @@ class Compilers:
 
     def _try(self, source: Source) -> GuidewayError | None:
         try:
-            return self._apart(source) if FORKS else tried(source, self.vocabulary)
+            return self._in_child(source) if FORKS else tried(source, self.vocabulary)
         except ModelError as error:
             return error
 
-    def _apart(self, source: Source) -> GuidewayError | None:
+    def _in_child(self, source: Source) -> GuidewayError | None:
         for _ in range(2):  # again if somebody ends the process
             began = time.perf_counter()
             with contextlib.suppress(EOFError, OSError), self._ready().fork() as pipe:

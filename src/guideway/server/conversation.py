@@ -43,7 +43,7 @@ def _chat_message(given: Message) -> Message:
         )
     content = said.get("content")
     for call in custom:
-        content = _with_text(content, _spelled(call.get("custom")))
+        content = _with_text(content, _call_text(call.get("custom")))
     return {**{key: said[key] for key in said if key != "tool_calls"}, "content": content}
 
 
@@ -70,7 +70,7 @@ def conversation(given: str | Sequence[Message], instructions: str | None) -> li
         if thought is not None:
             message, thought = {**message, "reasoning_content": thought}, None
         if replies and replying and kind in CALLS:
-            said[-1] = _joined(said[-1], message)
+            said[-1] = _with_call(said[-1], message)
         else:
             said.append(message)
         replying = replies
@@ -88,7 +88,7 @@ def _message(item: Message, kind: object, place: str) -> Message:
         call = {"id": item.get("call_id"), "type": "function", "function": function}
         return {"role": "assistant", "content": None, "tool_calls": [call]}
     if kind == "custom_tool_call":
-        return {"role": "assistant", "content": _spelled(item)}
+        return {"role": "assistant", "content": _call_text(item)}
     if kind in OUTPUTS:
         called = item.get("call_id")
         return {"role": "tool", "tool_call_id": called, "content": item.get("output")}
@@ -120,13 +120,13 @@ def objects(value: object) -> list[dict[str, Any]]:
     return [each for each in listed if is_object(each)]
 
 
-def _spelled(call: object) -> str:
+def _call_text(call: object) -> str:
     """A call of a custom tool as the model wrote it."""
     inside = call if is_object(call) else {}
     return f"{OPENED}{inside.get('name')}\n{inside.get('input')}\n{CLOSED}"
 
 
-def _joined(message: Message, call: Message) -> Message:
+def _with_call(message: Message, call: Message) -> Message:
     if "tool_calls" in call:
         return {**message, "tool_calls": [*message.get("tool_calls", ()), *call["tool_calls"]]}
     return {**message, "content": _with_text(message["content"], call["content"])}

@@ -176,9 +176,9 @@ class Observer:
             try:
                 await self.app(scope, receive, sent)
             finally:
-                self._note(scope, record, time.perf_counter() - began)
+                self._record(scope, record, time.perf_counter() - began)
 
-    def _note(self, scope: Scope, record: Record, seconds: float) -> None:
+    def _record(self, scope: Scope, record: Record, seconds: float) -> None:
         route = _route(scope)
         self._metrics.requests.labels(route, str(record.status)).inc()
         self._metrics.seconds.labels(route).observe(seconds)

@@ -64,7 +64,7 @@ class StreamOptions(Strict):
 
 
 class Common(Ignored):
-    """What all requests that generate have in common."""
+    """The fields of all requests that generate."""
 
     model: str = ""
     stream: bool | None = None

@@ -211,11 +211,11 @@ def _chosen(choice: object, names: list[str]) -> tuple[str, list[str] | None]:
     mode, allowed, inside = choice, None, _inside(choice)
     kind = choice.get("type") if is_object(choice) else None
     if kind in TYPES:
-        mode, allowed = "required", [_known(inside.get("name"), names)]
+        mode, allowed = "required", [_checked_name(inside.get("name"), names)]
     elif kind == "allowed_tools":
         mode = inside.get("mode", "auto")
         listed = objects(inside.get("tools"))
-        allowed = [_known(_inside(each).get("name"), names) for each in listed]
+        allowed = [_checked_name(_inside(each).get("name"), names) for each in listed]
         if not allowed:
             raise SourceError("allowed_tools needs a list of tools")
     if mode not in CHOICES:
@@ -227,7 +227,7 @@ def _chosen(choice: object, names: list[str]) -> tuple[str, list[str] | None]:
     return str(mode), allowed
 
 
-def _known(name: object, names: list[str]) -> str:
+def _checked_name(name: object, names: list[str]) -> str:
     if not isinstance(name, str) or name not in names:
         raise SourceError(
             f"tool_choice names {brief(name)}: the tools are {', '.join(names) or 'none'}"
@@ -323,7 +323,7 @@ class Reader:
         return self.model
 
     def watermark(self, name: str) -> Watermark:
-        return _look(self.names.watermarks, name, "watermark")
+        return _find(self.names.watermarks, name, "watermark")
 
     def tokens(self, prompt: Prompt) -> list[int]:
         return list(read_prompts(Ensemble(self.model.whole), prompt)[0].tokens)
@@ -421,17 +421,17 @@ class Reader:
         models = {**self.names.models, self.name: self.model}
         if guided is not None:
             base, *plus = guided
-            made = _look(models, base, "guidance", "model")
+            made = _find(models, base, "guidance", "model")
             for weight, name in plus:
-                made = made + weight * _look(models, name, "guidance", "model")
+                made = made + weight * _find(models, name, "guidance", "model")
         if classifier is not None:
-            made = made + _look(self.names.classifiers, classifier, "classifier")
+            made = made + _find(self.names.classifiers, classifier, "classifier")
         if watermark is not None:
-            made = made.watermarked(_look(self.names.watermarks, watermark, "watermark"))
+            made = made.watermarked(_find(self.names.watermarks, watermark, "watermark"))
         return cast("Model", made)
 
 
-def _look(among: Mapping[str, Any], name: str, where: str, what: str = "") -> Any:
+def _find(among: Mapping[str, Any], name: str, where: str, what: str = "") -> Any:
     if name not in among:
         there = ", ".join(among) or "none"
         raise SourceError(

@@ -125,7 +125,7 @@ def as_invalid(error: ValidationError, kind: type[BaseModel], body: object) -> R
     if first["type"] == "missing":
         code, told = "missing_required_parameter", f"{param} is missing"
     elif first["type"] == "extra_forbidden":
-        known = _known(kind, fields[:-1])
+        known = _field_names(kind, fields[:-1])
         meant = did_you_mean(fields[-1], known) or f"; known are {', '.join(known)}"
         code, told = "unknown_parameter", f"{param} is unknown{meant}"
     else:
@@ -156,7 +156,7 @@ def _fields(error: "ErrorDetails", body: object) -> list[str]:
     return [*found, str(error["loc"][-1])] if error["type"] == "missing" else found
 
 
-def _known(kind: type[BaseModel], fields: list[str]) -> list[str]:
+def _field_names(kind: type[BaseModel], fields: list[str]) -> list[str]:
     """The names of the fields of a request, or of a part of it."""
     kinds = [kind]
     for field in fields:

@@ -40,7 +40,7 @@ def new_id(kind: str) -> str:
 @final
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a chat model said.
+    """The reply of a chat model.
 
     Attributes:
         calls: the calls in the form of chat completions.
@@ -54,7 +54,7 @@ class Reply:
 @final
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How the texts of one request are read.
+    """The form in which the texts of one request are read.
 
     Attributes:
         custom: names of the custom tools, whose input is a capture of the same name.
@@ -90,7 +90,7 @@ class Form:
         return sum(place < len(before + found) for place in ends) + 1 if found else len(spelled)
 
     def begun(self, text: str) -> Reply:
-        """What is certain of a text that goes on; ids are "" unless the model writes them."""
+        """The certain part of a text that goes on; ids are "" unless the model writes them."""
         reasoning = None
         if self.thinking is not None:
             begin, end = self.thinking
@@ -100,10 +100,10 @@ class Form:
                 known = "" if begin.startswith(before) else before.removeprefix(begin)
                 return Reply(None, known)
             reasoning, text = before.removeprefix(begin), after.lstrip("\n")
-        content, calls = self._begun(text)
+        content, calls = self._certain(text)
         return Reply(content or None, reasoning, calls)
 
-    def _begun(self, text: str) -> tuple[str, list[Call]]:
+    def _certain(self, text: str) -> tuple[str, list[Call]]:
         if self.custom and OPENED.startswith(text[: len(OPENED)]):
             return "", _custom_begun(text, self.custom)
         if self.tools is None:
@@ -234,7 +234,7 @@ def _object_end(text: str, begin: int) -> int | None:
 
 
 def _overlap(text: str, mark: str) -> int:
-    """How many characters at the end of a text may begin a mark."""
+    """The number of last characters of a text that may begin a mark."""
     return next((n for n in range(len(mark) - 1, 0, -1) if text.endswith(mark[:n])), 0)
 
 

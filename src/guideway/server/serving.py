@@ -1,4 +1,4 @@
-"""What all routes share: reading a body, trying a source, running texts, streams."""
+"""Parts of all routes: read a body, try a source, run texts, stream."""
 
 import asyncio
 import contextlib
@@ -36,7 +36,7 @@ Made = TypeVar("Made")
 
 @final
 class Server:
-    """What the routes share."""
+    """State and steps that all routes share."""
 
     def __init__(self, engine: Engine, name: str, names: Names, limits: Limits) -> None:
         self.engine, self.name, self.names, self.limits = engine, name, names, limits
@@ -53,7 +53,7 @@ class Server:
         try:
             body: Any = from_json(await request.body())
         except ClientDisconnect:
-            raise _left() from None
+            raise _client_gone() from None
         except ValueError as error:
             raise SourceError(f"the body is not JSON: {error}") from None
         if not isinstance(body, dict):
@@ -126,7 +126,7 @@ class Server:
             else:
                 future = submit(asked.prompt, asked.source, model=asked.model, **arguments)
                 made = await asyncio.wrap_future(future)
-        self._count(made, record)
+        self._note(made, record)
         return made
 
     async def results(self, request: Request, asked: list[Asked]) -> list[Result[Any]]:
@@ -147,14 +147,14 @@ class Server:
             if task in done:
                 return task.result()
             if gone in done:
-                raise _left()
+                raise _client_gone()
             raise _timeout(self.limits.timeout)
         finally:
             for each in (task, gone):
                 each.cancel()
             await asyncio.gather(task, gone, return_exceptions=True)
 
-    def _count(self, made: Result[Any], record: Record) -> None:
+    def _note(self, made: Result[Any], record: Record) -> None:
         self.metrics.count(made)
         record.results.append(made)
 
@@ -167,7 +167,7 @@ class Server:
                 async for part in stream:
                     yield part
                     if part.result is not None:
-                        self._count(part.result, record)
+                        self._note(part.result, record)
 
     async def stream(self, request: Request, asked: list[Asked], events: Events) -> Response:
         """Server-sent events of texts that grow beside one another.
@@ -246,7 +246,7 @@ async def merged(
         await asyncio.gather(everything, return_exceptions=True)
 
 
-def _left() -> Refusal:
+def _client_gone() -> Refusal:
     return Refusal(499, "the client has gone", "client_closed_request")
 
 
@@ -261,7 +261,7 @@ async def _gone(request: Request) -> None:
 
 
 def _depth(value: Any) -> int:
-    """How deep lists and objects are nested."""
+    """The nesting depth of lists and objects."""
     depth = 0
     level: list[Any] = [value]
     while level:

@@ -1,4 +1,4 @@
-"""What an operator sets: limits of requests, keys, and names for models and watermarks."""
+"""Settings of an operator: limits of requests, and names of models and watermarks."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -35,7 +35,7 @@ class Limits:
 @final
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What requests may name.
+    """Names that requests may use.
 
     Attributes:
         models: models of `guidance`, by name; they share the tokenizer of the engine's model.

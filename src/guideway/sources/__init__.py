@@ -1,4 +1,4 @@
-"""What users write: frozen values that combine like sets.
+"""Sources, as users write them: frozen values that combine like sets.
 
     sources             `Regex`, `Choice`, `Gbnf`, `Text`, Python types; `+`, `|`, `&`, `-`, `~`
     regions             free text up to a stop, tags in free text, captures, special tokens

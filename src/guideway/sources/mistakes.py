@@ -50,16 +50,16 @@ def instead(value: object) -> str:  # noqa: PLR0911  an arm for each
         case dict():
             return "wrap a schema as guideway.JsonSchema(...)"
         case list() | tuple() | set() | frozenset():
-            return _several(list(cast("list[object]", value)))
+            return _about_list(list(cast("list[object]", value)))
         case Enum():
             return f"for this value write typing.Literal[{value}]"
         case type():
             return ""
         case _:
-            return _thing(value)
+            return _about_object(value)
 
 
-def _several(items: list[object]) -> str:
+def _about_list(items: list[object]) -> str:
     if items and all(isinstance(item, str) for item in items):
         return f"for one of several texts write guideway.Choice({brief(items)})"
     return (
@@ -68,7 +68,7 @@ def _several(items: list[object]) -> str:
     )
 
 
-def _thing(value: object) -> str:
+def _about_object(value: object) -> str:
     name = type(value).__name__
     if has(value, "advance", "mask", "start"):
         return "pass the source of this compiled constraint"

@@ -204,12 +204,12 @@ class Tag(Composed[Value_co]):
 
     @property
     def spelled_out(self) -> Source:
-        return Sequence((self.begin, *self.behind(0)[-2:]))
+        return Sequence((self.begin, *self.after_trigger(0)[-2:]))
 
-    def behind(self, label: int) -> tuple[Source, ...]:
+    def after_trigger(self, label: int) -> tuple[Source, ...]:
         """Parts after the trigger; the item as a region."""
         rest = self.begin.parts[1:] if isinstance(self.begin, Sequence) else ()
-        item = self.item if self.end == Literal("") else _ended(self.item, self.end)
+        item = self.item if self.end == Literal("") else _until_end(self.item, self.end)
         return (*rest, Region(label, item), self.end)
 
 
@@ -237,12 +237,12 @@ class Regions(Composed[list[Read]]):
         free = Until(Either(triggers), include=False, others=excluded)
         if len(triggers) > 1 and _are_apart((*triggers, *excluded)):
             # Equivalent, with one free text for all tags.
-            begun = [Sequence((t.trigger, *t.behind(n))) for n, t in enumerate(self.tags)]
+            begun = [Sequence((t.trigger, *t.after_trigger(n))) for n, t in enumerate(self.tags)]
             each: Source = Sequence((free, Either(tuple(begun))))
         else:
             each = Either(
                 tuple(
-                    Sequence((self._up_to(tag.trigger), *tag.behind(number)))
+                    Sequence((self._up_to(tag.trigger), *tag.after_trigger(number)))
                     for number, tag in enumerate(self.tags)
                 )
             )
@@ -285,10 +285,10 @@ class Thinking(Composed[Value_co]):
                 return None
 
 
-def _ended(item: Source, end: Source) -> Source:
+def _until_end(item: Source, end: Source) -> Source:
     """`item`; free text, captured or not, ends before `end`."""
     if isinstance(item, Captured):
-        return Captured(item.name, _ended(item.item, end))
+        return Captured(item.name, _until_end(item.item, end))
     return Until(end, include=False) if isinstance(item, Text) else item
 
 

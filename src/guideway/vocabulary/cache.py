@@ -95,7 +95,7 @@ def _caches_of_user() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache")
 
 
-def kept(kind: str, content: Sequence[bytes], make: Callable[[], Record]) -> Record:
+def cached(kind: str, content: Sequence[bytes], make: Callable[[], Record]) -> Record:
     """`make()` for `content`, cached."""
     try:
         path = cache_folder("vocabularies") / f"{_key(content)}.{kind}"
@@ -111,7 +111,7 @@ def kept(kind: str, content: Sequence[bytes], make: Callable[[], Record]) -> Rec
     return record
 
 
-def kept_trie(tokens: Sequence[bytes | None]) -> Trie:
+def cached_trie(tokens: Sequence[bytes | None]) -> Trie:
     """The trie of `tokens`, cached."""
     if len(tokens) < WORTH_TOKENS:
         return Trie.build(tokens)
@@ -122,7 +122,7 @@ def kept_trie(tokens: Sequence[bytes | None]) -> Trie:
 
     spelled = [token or b"" for token in tokens]
     lengths = np.fromiter(map(len, spelled), np.int32, len(spelled))
-    return Trie(**kept("trie", (b"".join(spelled), lengths.tobytes()), make).arrays)
+    return Trie(**cached("trie", (b"".join(spelled), lengths.tobytes()), make).arrays)
 
 
 def _key(content: Sequence[bytes]) -> str:

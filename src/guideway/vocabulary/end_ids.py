@@ -48,7 +48,7 @@ def ends_beside(folder: Path | None, ids: Mapping[str, int]) -> frozenset[int]:
     ):
         if folder is None or not (folder / name).is_file():
             continue
-        named = _several(_object(folder / name).get(key))
+        named = _as_collection(_object(folder / name).get(key))
         found |= {_id_of(_name(one), ids, f"{name}, {key}") for one in named}
     return frozenset(found or (ids[name] for name in KNOWN if name in ids))
 
@@ -57,7 +57,7 @@ def ends_of(tokenizer: Any, generation_config: Any, added: Mapping[str, int]) ->
     """End ids of a transformers tokenizer, its generation config and its chat template."""
     found: set[int] = set()
     for source in (tokenizer, generation_config):
-        found.update(_several(getattr(source, "eos_token_id", None)))
+        found.update(_as_collection(getattr(source, "eos_token_id", None)))
     if getattr(tokenizer, "chat_template", None):
         template = str(tokenizer.chat_template)
         found.update(_turn_ends(tokenizer.apply_chat_template, template, added))
@@ -89,7 +89,7 @@ def _object(path: Path) -> Mapping[str, Any]:
     return value  # pyright: ignore[reportUnknownVariableType]
 
 
-def _several(value: Any) -> Iterable[Any]:
+def _as_collection(value: Any) -> Iterable[Any]:
     """A configuration value as a collection: None is empty."""
     if value is None:
         return ()

@@ -31,7 +31,7 @@ import numpy as np
 from guideway.errors import ModelError
 from guideway.extras import installed
 from guideway.vocabulary.backend import AddedToken, Backend, Config, checked_count, no_panic
-from guideway.vocabulary.cache import WORTH_BYTES, Record, kept
+from guideway.vocabulary.cache import WORTH_BYTES, Record, cached
 from guideway.vocabulary.decoding import Decoding, read_decoding
 from guideway.vocabulary.self_check import check
 from guideway.vocabulary.trie import check_longest
@@ -211,7 +211,7 @@ def open_table(source: str | bytes | Path) -> tuple[TokenTable, Path | None]:
 def _table(content: bytes, name: str) -> TokenTable:
     if len(content) < WORTH_BYTES:
         return _read_content(content, name)
-    return _from_record(kept("table", (content,), lambda: _as_record(_read_content(content, name))))
+    return _from_record(cached("table", (content,), lambda: _record(_read_content(content, name))))
 
 
 def _read_content(content: bytes, name: str) -> TokenTable:
@@ -221,7 +221,7 @@ def _read_content(content: bytes, name: str) -> TokenTable:
         return read_table(read_file(content))
 
 
-def _as_record(table: TokenTable) -> Record:
+def _record(table: TokenTable) -> Record:
     facts = {
         "special": dict(table.special),
         "added": dict(table.added),

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from guideway.errors import LimitError, ModelError, brief
 from guideway.sources.mistakes import vocabulary_of
 from guideway.vocabulary.backend import MOST_IDS, Backend, fast_backend
-from guideway.vocabulary.cache import kept_trie
+from guideway.vocabulary.cache import cached_trie
 from guideway.vocabulary.end_ids import ends_beside, ends_of, named_ends
 from guideway.vocabulary.tokenizer_json import TokenTable, open_table, read_table
 from guideway.vocabulary.trie import Trie, levels
@@ -183,7 +183,7 @@ class Vocabulary:
         made = cls(
             table.tokens, ends, width=width, lead=table.lead, special=table.special, loss=table.loss
         )
-        vars(made)["trie"] = kept_trie(made.tokens)  # now: compiling opens no file
+        vars(made)["trie"] = cached_trie(made.tokens)  # now: compiling opens no file
         for prepare in prepared:
             prepare(made)
         return made
@@ -198,7 +198,7 @@ class Vocabulary:
         return (self.tokens[token] if 0 <= token < len(self.tokens) else None) or b""
 
     def shown(self, token: int) -> bytes:
-        """What a token shows in a text: its bytes, or the name of a special token.
+        """The bytes that a token shows: its spelling, or the name of a special token.
 
         >>> Vocabulary([b"a", None], special={"<b>": 1}).shown(1)
         b'<b>'

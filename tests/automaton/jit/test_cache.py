@@ -1,11 +1,11 @@
-"""Kernels are compiled once, wherever their code may be kept, and the person is told."""
+"""Kernels are compiled once, wherever their code may be cached, and the person is told."""
 
 import os
 from pathlib import Path
 
 import pytest
 
-from guideway.automaton.jit.cache import FILE, kept
+from guideway.automaton.jit.cache import FILE, cached
 
 SAID = "guideway compiles the kernels of a test"
 
@@ -36,7 +36,7 @@ def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def code_of(source: Path, compiler: Compiler) -> bytes:
-    return kept("the kernels of a test", [source], compiler)
+    return cached("the kernels of a test", [source], compiler)
 
 
 def test_code_is_compiled_once_and_the_person_is_told(
@@ -92,7 +92,7 @@ def test_a_disk_that_fills_up_meanwhile_only_costs_time(source: Path, cache: Pat
         folder.write_text("no folder any more")
         return b"code"
 
-    assert kept("the kernels of a test", [source], compiled) == b"code"
+    assert cached("the kernels of a test", [source], compiled) == b"code"
 
 
 def test_only_the_most_recent_folders_are_kept(source: Path, cache: Path) -> None:

@@ -142,8 +142,8 @@ def test_an_indenter_that_does_something_else_is_refused():
         items = type("Items", (ItemIndenter,), {"ITEM_types": ["DASH", other]})
         with pytest.raises(UnsupportedError, match=f"{other} is an item and .* of Items"):
             Lark("start: _NL", postlex=items)
-    noted = type("Noted", (ItemIndenter,), {"_noted": lambda indenter, stream: stream})
-    with pytest.raises(UnsupportedError, match="Noted overrides the method _noted"):
+    noted = type("Noted", (ItemIndenter,), {"_with_blocks": lambda indenter, stream: stream})
+    with pytest.raises(UnsupportedError, match="Noted overrides the method _with_blocks"):
         Lark("start: _NL", postlex=noted)
     with pytest.raises(UnsupportedError, match=r"must be a lark\.indenter\.Indenter, not int"):
         Lark("start: _NL", postlex=3)

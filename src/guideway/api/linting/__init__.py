@@ -1,1 +1,1 @@
-"""How each part of a source is enforced, here and by other engines."""
+"""Enforcement of each part of a source, here and by other engines."""

@@ -162,10 +162,10 @@ class _Listing:
                 for name in raw:
                     place = extend(pointer, name)
                     shown = f"{self._uri}#{place}" if self._uri else place
-                    yield Enforced(shown, name, *self._found(raw, name, used))
+                    yield Enforced(shown, name, *self._standing_of(raw, name, used))
                 todo.extend(reversed(list(resources.schemas_in(pointer, raw))))
 
-    def _found(self, raw: Mapping[str, Json], name: str, used: bool) -> tuple[Standing, str]:
+    def _standing_of(self, raw: Mapping[str, Json], name: str, used: bool) -> tuple[Standing, str]:
         if used or name not in resources.READ:
             return self._standing(raw, name)
         return "unused", "nothing refers to the schema it stands in"
@@ -263,15 +263,15 @@ def enforcement(source: sources.Source) -> Iterator[Enforced]:
         place, given = todo.pop()
         match given:
             case JsonSchema():
-                yield from _placed(place, schema_keywords(given))
+                yield from _inside(place, schema_keywords(given))
             case sources.PythonType():
-                yield from _placed(place, schema_keywords(type_source(given)))
+                yield from _inside(place, schema_keywords(type_source(given)))
             case sources.Regex(pattern, dialect, flags):
-                yield from _placed(place, _constructs(parse_regex(pattern, dialect, flags)))
+                yield from _inside(place, _constructs(parse_regex(pattern, dialect, flags)))
             case sources.Gbnf(text, root):
-                yield from _placed(place, _rules(parse_gbnf(text, root)))
+                yield from _inside(place, _rules(parse_gbnf(text, root)))
             case Lark():
-                yield from _placed(place, _symbols(read_lark(given)))
+                yield from _inside(place, _symbols(read_lark(given)))
             case _:
                 how = _PARTS.get(
                     type(given), lambda _: "its item, found again in the finished text"
@@ -281,7 +281,7 @@ def enforcement(source: sources.Source) -> Iterator[Enforced]:
                 todo.extend(reversed([(f"{place}/{n}", part) for n, part in inner]))
 
 
-def _placed(place: str, found: Iterator[Enforced]) -> Iterator[Enforced]:
+def _inside(place: str, found: Iterator[Enforced]) -> Iterator[Enforced]:
     """The parts of a source that is itself the part `place`."""
     for one in found:
         inner = f"{place}: {one.place}" if place else one.place

@@ -76,11 +76,11 @@ def try_engine(engine: str, root: Json, sites: list[Site]) -> tuple[str, Verdict
     compiles = _remembering(made())
     refused = _refused(compiles, root, sites)
     verdicts: Verdicts = {site: ("refused", why) for site, why in refused.items()}
-    taken = _without(root, refused)
+    taken = _removed(root, refused)
     for site in [] if isinstance(compiles(json.dumps(taken)), str) else sites:
         if not any(site.within(other) for other in refused):
-            verdict = _tried(compiles, taken, site) if len(sites) <= _FEW else None
-            if verdict is None and (alone := _tried(compiles, *_alone(taken, site))):
+            verdict = _trial(compiles, taken, site) if len(sites) <= _FEW else None
+            if verdict is None and (alone := _trial(compiles, *_cut_out(taken, site))):
                 verdict = alone[0], f"{alone[1]} by itself"
             verdicts.update({} if verdict is None else {site: verdict})
     return f"{module.replace('_', '-')} {version(module)}", verdicts
@@ -111,17 +111,17 @@ def _refused(
     if not isinstance(compiles(json.dumps(root)), str):
         return {}
     away, refused = dict.fromkeys(sites, ""), dict[Site, str]()
-    if isinstance(compiles(json.dumps(_without(root, away))), str):
+    if isinstance(compiles(json.dumps(_removed(root, away))), str):
         return {}
     for site in sites:
         del away[site]
-        error = compiles(json.dumps(_without(root, away)))
+        error = compiles(json.dumps(_removed(root, away)))
         if isinstance(error, str):
             away[site] = refused[site] = error
     return refused
 
 
-def _tried(
+def _trial(
     compiles: Callable[[str], Accepts | str], root: Json, site: Site
 ) -> tuple[str, str] | None:
     """The verdict on a keyword of a schema; None if the trial says nothing."""
@@ -140,7 +140,7 @@ def _tried(
 
 def _pairs(root: Json, site: Site) -> list[tuple[Json, Json]]:
     """The schema, and without the keyword; between them, for oneOf, the one with anyOf."""
-    loose = _without(root, (site,))
+    loose = _removed(root, (site,))
     if site.keyword != "oneOf" or "anyOf" in site.schema(root):
         return [(root, loose)]
     either = copy.deepcopy(loose)
@@ -148,7 +148,7 @@ def _pairs(root: Json, site: Site) -> list[tuple[Json, Json]]:
     return [(root, either), (either, loose)]
 
 
-def _without(root: Json, sites: Mapping[Site, object] | tuple[Site, ...]) -> Json:
+def _removed(root: Json, sites: Mapping[Site, object] | tuple[Site, ...]) -> Json:
     """A copy of the schema without some keywords."""
     made = copy.deepcopy(root)
     for site in sites:
@@ -159,7 +159,7 @@ def _without(root: Json, sites: Mapping[Site, object] | tuple[Site, ...]) -> Jso
     return made
 
 
-def _alone(root: Json, site: Site) -> tuple[Json, Site]:
+def _cut_out(root: Json, site: Site) -> tuple[Json, Site]:
     """The schema that has the keyword, with the definitions of the root."""
     top = cast("dict[str, Json]", root)
     named = {name: top[name] for name in _NAMES if name in top}

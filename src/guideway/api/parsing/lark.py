@@ -118,7 +118,7 @@ class _Contextual:
         taken: list[tuple[str | None, int]] = []
         for way in places.ways(place.stack.state):
             terminal = None if way.ignored else way.terminal
-            taken += [(terminal, end) for end in self._taken(way, at)]
+            taken += [(terminal, end) for end in self._way_ends(way, at)]
         for name in places.terminals(place):
             if name in places.grammar.parts:
                 ends = self._ends_of(places.grammar.parts[name].source, at)
@@ -147,7 +147,7 @@ class _Contextual:
         told = self._places.indentation
         return [] if told is None else [Leaf(told.dedent, at, at)] * count
 
-    def _taken(self, way: Way, at: int) -> Iterator[int]:
+    def _way_ends(self, way: Way, at: int) -> Iterator[int]:
         guard = way.guard
         while guard is not EPSILON:
             head, guard = (
@@ -239,7 +239,7 @@ def _dynamic(source: Lark, data: bytes) -> tuple[list[Leaf], list[tuple[str, int
 
 
 def counted(source: Lark, inner: Callable[[Source], Mapping[str, int]]) -> dict[str, int]:
-    r"""How often each capture may occur: once (1) or more (2); `inner` counts those of parts.
+    r"""The most occurrences of each capture, 1 or 2 for more; `inner` counts those of parts.
 
     >>> counted(Lark('start: (a ",")* b\na[capture]: "a"\nb[capture]: "b"'), lambda part: {})
     {'a': 2, 'b': 1}
@@ -248,14 +248,14 @@ def counted(source: Lark, inner: Callable[[Source], Mapping[str, int]]) -> dict[
     named = [(rule, {name: 1}) for rule, name in source.captures]
     named += [(name, inner(part.source)) for name, part in grammar.parts.items()]
     for symbol, counts in named:
-        often = _often(grammar, symbol) if counts else 0
+        often = _most_occurrences(grammar, symbol) if counts else 0
         for name, count in counts.items():
             found[name] = min(found.get(name, 0) + often * count, 2)
     return found
 
 
-def _often(grammar: LarkGrammar, symbol: str) -> int:
-    """How often a rule or a part may occur in a text: 0, 1, or 2 for more."""
+def _most_occurrences(grammar: LarkGrammar, symbol: str) -> int:
+    """The most occurrences of a rule or a part in a text: 0, 1, or 2 for more."""
     rules, places = list[str](), defaultdict[str, list[int]](list)
     for rule, expansions in grammar.rules.items():
         for expansion in expansions:

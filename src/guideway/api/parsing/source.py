@@ -103,10 +103,10 @@ class _Reader:
         if inner is not None:
             yield from self.walk(inner, begin, end)
             return
-        for part, low, high in self._taken(source, begin, end) if has_places(source) else ():
+        for part, low, high in self._layout(source, begin, end) if has_places(source) else ():
             yield from self.walk(part, low, high)
 
-    def _taken(self, source: Source, begin: int, end: int) -> Iterable[tuple[Source, int, int]]:
+    def _layout(self, source: Source, begin: int, end: int) -> Iterable[tuple[Source, int, int]]:
         """The parts of a text of `source` in this range, with their positions."""
         match source:
             case Sequence() | Repetition():
@@ -176,14 +176,14 @@ class _Reader:
         _, enough = _counted(source)
         seen, todo = {(begin, 0)}, [(begin, 0)]
         for place, count in todo:  # grows while we go
-            for end in self._after(source, place, count):
+            for end in self._part_ends(source, place, count):
                 after = (end, min(count + 1, enough))
                 if after not in seen:
                     seen.add(after)
                     todo.append(after)
         return seen
 
-    def _after(self, source: Sequence | Repetition, place: int, count: int) -> Places:
+    def _part_ends(self, source: Sequence | Repetition, place: int, count: int) -> Places:
         """The ends of the part that begins there, after `count` parts."""
         if isinstance(source, Repetition):
             return () if count == source.high else self.ends(source.item, place)
@@ -195,7 +195,7 @@ class _Reader:
         repeats = isinstance(source, Repetition)
         failed = set[tuple[int, int]]()
         stops: list[int] = []
-        ways = [iter(self._after(source, begin, 0))]
+        ways = [iter(self._part_ends(source, begin, 0))]
         while True:
             last, count = [begin, *stops][-1], len(stops)
             # Missing texts of a repetition may be empty.
@@ -207,7 +207,7 @@ class _Reader:
                 failed.add((stops.pop(), min(count, enough)))
             elif (place, min(count + 1, enough)) not in failed and (place > last or not repeats):
                 stops.append(place)
-                ways.append(iter(self._after(source, place, count + 1)))
+                ways.append(iter(self._part_ends(source, place, count + 1)))
 
 
 def _counted(source: Sequence | Repetition) -> tuple[int, int]:

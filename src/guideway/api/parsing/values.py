@@ -87,7 +87,7 @@ def read_captures(
 
 
 def _counts(source: Source) -> dict[str, int]:
-    """How often each capture may occur: 1, or more."""
+    """The most occurrences of each capture: 1, or 2 for more."""
     if isinstance(source, Lark):
         return counted(source, _counts) if has_places(source) else {}
     each = [_counts(part) for part in parts_read(source)]

@@ -22,7 +22,7 @@ MOST_FOLDERS: Final = 8
 _DIGEST: Final = 16  # bytes of the digest at the start of a file
 
 
-def kept(what: str, sources: Iterable[Path], compiled: Callable[[], bytes]) -> bytes:
+def cached(what: str, sources: Iterable[Path], compiled: Callable[[], bytes]) -> bytes:
     """Machine code of `sources`, cached; `what` names it in messages."""
     file = _file(_key(sources))
     code = _read(file) if file else None

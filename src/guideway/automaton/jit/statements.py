@@ -51,7 +51,7 @@ class Expressions:
             ast.UnaryOp: self._unary,
             ast.BoolOp: self._truth,
             ast.Compare: self._comparison,
-            ast.IfExp: lambda node: self._either(node)[0],
+            ast.IfExp: lambda node: self._conditional(node)[0],
             ast.Subscript: lambda node: self._code.load(*self.place(node)),
             ast.Call: lambda node: self._called(node)[0],
         }
@@ -66,7 +66,7 @@ class Expressions:
         if isinstance(node, ast.Tuple):
             return [self.value(part) for part in node.elts]
         if isinstance(node, ast.IfExp):
-            return self._either(node)
+            return self._conditional(node)
         return self._called(node) if isinstance(node, ast.Call) else [self.value(node)]
 
     def branch(self, node: ast.expr, yes: str, no: str, *, exact: bool = False) -> None:
@@ -181,7 +181,7 @@ class Expressions:
             return self._code.value(f"xor i1 {found}, true")
         return found
 
-    def _either(self, node: ast.IfExp) -> Sequence[Operand]:
+    def _conditional(self, node: ast.IfExp) -> Sequence[Operand]:
         code = self._code
         yes, no, end = code.fresh("b"), code.fresh("b"), code.fresh("b")
         self.branch(node.test, yes, no)
@@ -206,7 +206,7 @@ class Expressions:
 
     def _called(self, node: ast.Call) -> Sequence[Operand]:
         if isinstance(node.func, ast.Attribute) and node.func.attr == "within":
-            return [self._within(node.func.value, *node.args)]
+            return [self._record_at(node.func.value, *node.args)]
         name = node.func.attr if isinstance(node.func, ast.Attribute) else ast.unparse(node.func)
         what, arguments = self._module.get(name), [self.value(argument) for argument in node.args]
         if isinstance(what, Inner):
@@ -228,7 +228,7 @@ class Expressions:
             return Operand(SIGNED, self._code.value(call))
         raise TypeError(f"{name!r} is not known to kernels")
 
-    def _within(self, declared: ast.expr, array: ast.expr, index: ast.expr) -> Operand:
+    def _record_at(self, declared: ast.expr, array: ast.expr, index: ast.expr) -> Operand:
         """The record that begins at an item of an array of numbers."""
         kind = kind_of(self._module.get(ast.unparse(declared)))
         return Operand(kind, self._code.place(self.value(array), self.value(index)))
@@ -335,7 +335,7 @@ class Translation:
             place = f"{inner.code.__code__.co_filename}:{self._line}"
             raise TypeError(f"{place}: {error}") from error
         self.callees = tuple(self._expressions.callees)
-        self.text = self._put_together()
+        self.text = self._assembled()
 
     def _begin(self) -> None:
         whole = {
@@ -355,7 +355,7 @@ class Translation:
                 raise TypeError(f"{self._inner.symbol} does not always return")
             self._code.add("ret void")
 
-    def _put_together(self) -> str:
+    def _assembled(self) -> str:
         given = list[str]()
         begun = [f"  %{name}.v = alloca {llvm_type(kind)}" for name, kind in self._kinds.items()]
         for name, kind in self._inner.parameters.items():

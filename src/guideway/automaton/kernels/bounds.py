@@ -32,7 +32,7 @@ def _meet(context: Context, state: int, inside: int, between: int, parent: int) 
             return at.OK  # a character of several bytes begins
         left = 0
     else:
-        left = -1 if checked(leaves(context, state, between)) > 0 else _left(context, state)
+        left = -1 if checked(leaves(context, state, between)) > 0 else _fewest_left(context, state)
     waits = 0 if fresh else length.level & 1
     length.seen, length.parent = context.search, parent
     length.left, length.level = left, (level << 1) | waits
@@ -41,7 +41,7 @@ def _meet(context: Context, state: int, inside: int, between: int, parent: int) 
     elif waits:
         context.search_next = min(context.search_next, level + left)
     else:
-        _wait(context, pair)
+        _enqueue(context, pair)
     return at.OK
 
 
@@ -53,7 +53,7 @@ def _end_with(context: Context, characters: int, pair: int) -> None:
 
 
 @inner
-def _left(context: Context, state: int) -> int:
+def _fewest_left(context: Context, state: int) -> int:
     """Lower bound of the one-byte characters left from a state, without the closing byte."""
     if not exists(context.regexes):
         return 0
@@ -62,7 +62,7 @@ def _left(context: Context, state: int) -> int:
 
 
 @inner
-def _wait(context: Context, pair: int) -> None:
+def _enqueue(context: Context, pair: int) -> None:
     """Put a pair on the list of the nearest pairs, or on that for later."""
     length = context.lengths[pair]
     fewest = (length.level >> 1) + length.left
@@ -75,7 +75,7 @@ def _wait(context: Context, pair: int) -> None:
 
 
 @inner
-def _go_on(context: Context, pair: int, between: int) -> int:
+def _expand(context: Context, pair: int, between: int) -> int:
     rows = context.transitions
     state = context.pairs[pair] >> 32
     inside = context.pairs[pair] & 0xFFFFFFFF
@@ -113,7 +113,7 @@ def search_text(context: Context, state: int, inside: int, between: int) -> int:
             return TOO_MANY
         begins = context.pairs[pair] & 0xFFFFFFFF == between
         context.search_level = level + (1 if begins else 0)
-        code = _go_on(context, pair, between)
+        code = _expand(context, pair, between)
     return code
 
 
@@ -129,7 +129,7 @@ def _is_going_on(context: Context) -> bool:
         context.search_later = 0
         while pair != 0:
             following = links[pair].link
-            _wait(context, pair)
+            _enqueue(context, pair)
             pair = following
     return True
 

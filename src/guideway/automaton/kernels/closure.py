@@ -34,8 +34,8 @@ from guideway.automaton.kernels.object_keys import (
 )
 from guideway.automaton.kernels.shared_closures import (
     GONE,
+    add,
     enter,
-    found,
     guards_after,
     guards_ended,
     is_shared,
@@ -83,7 +83,7 @@ def _expand(context: Context, node: int, stack: int) -> int:  # noqa: PLR0911  o
     if kind in (at.CAPTURE, at.MARK):
         return _capture(context, node, stack) if kind == at.CAPTURE else _mark(context, a, stack)
     if kind in (at.LITERAL, at.MEMBER):
-        return found(context, node, stack)
+        return add(context, node, stack)
     if kind == at.KEY:
         return _lexeme(context, node, context.nodes[node].d, at.NIL, stack)
     if kind == at.COUNTED:
@@ -112,7 +112,7 @@ def _expand_rare(context: Context, kind: int, node: int, frame: int, stack: int)
     if kind in (at.PUSH_STATES, at.SCAN, at.LEXED, at.AFTER_LINE, at.CLEAR, at.LEXER):
         return expand_scan(context, kind, node, stack)
     if kind in (at.AHEAD, at.STOP):
-        return _look(context, kind, node, stack)
+        return _change_guards(context, kind, node, stack)
     if kind == at.DOUBT:
         context.doubtful |= 1
     return at.OK
@@ -131,7 +131,7 @@ def _enter_translated(context: Context, node: int, stack: int) -> int:
 
 
 @once
-def _look(context: Context, kind: int, node: int, stack: int) -> int:
+def _change_guards(context: Context, kind: int, node: int, stack: int) -> int:
     """Add a guard (AHEAD), or end the guards of a level (STOP)."""
     nodes, guards = context.nodes, context.guarding
     if kind == at.AHEAD:
@@ -181,7 +181,7 @@ def _lexeme(context: Context, node: int, state: int, after: int, stack: int) -> 
         context.doubtful |= 1
         return at.OK
     if flags & at.GOES_ON:
-        checked(found(context, node, stack))
+        checked(add(context, node, stack))
     return push(context, after, stack) if flags & at.ACCEPTS else at.OK
 
 
@@ -193,7 +193,7 @@ def _counted(context: Context, node: int, stack: int) -> int:
     between = state == context.nodes[node].d
     if between and low == 0:
         checked(push(context, at.NIL, stack))
-    return at.OK if between and high == 0 else found(context, node, stack)
+    return at.OK if between and high == 0 else add(context, node, stack)
 
 
 @inner
@@ -214,7 +214,7 @@ def _words(context: Context, node: int, stack: int) -> int:
     thing, trie = context.nodes[node].a, context.nodes[node].b
     code = push(context, at.NIL, stack) if key_ends(context, thing, trie) >= 0 else at.OK
     if code == at.OK and context.key_nodes[trie].children > 0:
-        code = found(context, node, stack)
+        code = add(context, node, stack)
     return code
 
 
@@ -250,7 +250,7 @@ def _has_come(context: Context, frame: int, count: int) -> bool:
 
 
 @inner
-def _next(context: Context, frame: int) -> int:
+def _next_member(context: Context, frame: int) -> int:
     """The node of another member, DEAD if none may come."""
     thing = context.frames[frame].thing
     if context.objects[thing].class_count != 0:
@@ -287,7 +287,7 @@ def _member(context: Context, frame: int, stack: int) -> int:
 def _opened(context: Context, frame: int, stack: int) -> int:
     if context.frames[frame].missing == 0:
         checked(push(context, at.CLOSE_BRACE, stack))
-    member = _next(context, frame)
+    member = _next_member(context, frame)
     return push(context, member, stack) if member > at.DEAD else member
 
 
@@ -297,7 +297,7 @@ def _after_member(context: Context, frame: int, stack: int) -> int:
     counts = _counts(context, thing)
     if context.frames[frame].missing == 0 and _has_come(context, frame, counts & 0xFFFF):
         checked(push(context, context.objects[thing].closing, stack))
-    member = _next(context, frame)
+    member = _next_member(context, frame)
     if member <= at.DEAD:
         return member
     return push_under(context, context.objects[thing].comma, member, stack)

@@ -371,7 +371,7 @@ def _make_lines(context: RegexContext, record: int) -> None:
     elif kind == at.AND:
         _meet(context, a, b)
     elif kind == at.NOT:
-        _others(context, a)
+        _complement_lines(context, a)
     else:
         _lines_of_parts(context, record, kind, a, b)
     if _are_complete(context, begin):
@@ -443,7 +443,7 @@ def _meet(context: RegexContext, left: int, right: int) -> None:
 
 
 @inner
-def _others(context: RegexContext, item: int) -> None:
+def _complement_lines(context: RegexContext, item: int) -> None:
     lines, sets = context.lines, context.sets
     words = sets[context.spellable].words
     a, b, c, d = words[0], words[1], words[2], words[3]

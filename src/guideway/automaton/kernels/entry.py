@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Final
 
-from guideway.automaton.jit.cache import kept
+from guideway.automaton.jit.cache import cached
 from guideway.automaton.jit.operands import (
     Sets,
     WholeInts,
@@ -155,5 +155,5 @@ _kernels = Kernels(
 )
 _folder = Path(__file__).parent
 _sources = [*_folder.glob("*.py"), *_folder.with_name("jit").glob("*.py")]
-_code = kept("the mask engine", _sources, _kernels.machine_code)
+_code = cached("the mask engine", _sources, _kernels.machine_code)
 globals().update(_kernels.loaded(_code))

@@ -94,7 +94,7 @@ def _walked_lexer_mask(context: Context, macro: int, below: int) -> tuple[int, i
             continue
         macros[depths[node]] = after
         ranges = checked(_add_range(context, ranges, node, after))
-        groups = checked(_leave(context, after, node, groups))
+        groups = checked(_note_exits(context, after, node, groups))
         node += 1
     return ranges, groups
 
@@ -104,7 +104,7 @@ def _add_range(context: Context, ranges: int, node: int, macro: int) -> int:
     """Add the tokens at a trie node; return the number of ranges, or FULL."""
     starts, listed = context.trie_at, context.listing
     first, last = starts[node], starts[node + 1]
-    if first == last or not _reads(context, macro):
+    if first == last or not _reads_on(context, macro):
         return ranges
     place = context.listing.used + 2 * ranges
     if place + 2 > context.listing.room:
@@ -117,7 +117,7 @@ def _add_range(context: Context, ranges: int, node: int, macro: int) -> int:
 
 
 @inner
-def _reads(context: Context, macro: int) -> bool:
+def _reads_on(context: Context, macro: int) -> bool:
     """Return True if a macro state of terminals has other nodes than PER_STACK."""
     first = context.macros[macro].first
     for index in range(first, first + context.macros[macro].count):
@@ -127,7 +127,7 @@ def _reads(context: Context, macro: int) -> bool:
 
 
 @inner
-def _leave(context: Context, macro: int, node: int, groups: int) -> int:
+def _note_exits(context: Context, macro: int, node: int, groups: int) -> int:
     """Note the exits of a macro state at a trie node; return the number of exits, or FULL."""
     nodes = context.nodes
     by = context.leavings.groups
@@ -158,14 +158,14 @@ def _may_go_on(context: Context, by: int, node: int) -> bool:
     """Return True if the guards of an exit accept some byte below a trie node."""
     bytes_, ends, child = context.trie_bytes, context.trie_ends, node + 1
     while child < ends[node]:
-        if _lets_pass(context, by, bytes_[child]):
+        if _guards_allow(context, by, bytes_[child]):
             return True
         child = ends[child]
     return False
 
 
 @inner
-def _lets_pass(context: Context, by: int, byte: int) -> bool:
+def _guards_allow(context: Context, by: int, byte: int) -> bool:
     nodes, first = context.nodes, context.lexer_leads
     guard = nodes[by].b if nodes[by].kind == at.GUARDED else 0
     while guard != 0:
@@ -211,7 +211,7 @@ def _write_nodes(context: Context, place: int, last: int, by: int, many: bool) -
             continue
         child = node + 1
         while child < ends[node]:
-            if _lets_pass(context, by, bytes_[child]):
+            if _guards_allow(context, by, bytes_[child]):
                 if place >= room:
                     return full(context, at.LISTING)
                 listed[place] = child
@@ -478,7 +478,7 @@ def _leaf(context: Context, row: Words, below: int, node: int, stack: int) -> in
         return walk_keys(context, row, below, node, stack)
     if kind in (at.LEXER, at.LEXED, at.PER_STACK, at.LINE, at.GUARDED):
         return _of_automaton(context, row, below, node, stack)
-    return _walked(context, row, below, node, stack)
+    return _set_by_steps(context, row, below, node, stack)
 
 
 @once
@@ -488,11 +488,11 @@ def _of_automaton(context: Context, row: Words, below: int, node: int, stack: in
         return walk_lines(context, row, below, node, stack)
     if context.nodes[core].kind in (at.LEXER, at.LEXED, at.PER_STACK):
         return fill_lexer(context, row, below, node, stack)
-    return _walked(context, row, below, node, stack)
+    return _set_by_steps(context, row, below, node, stack)
 
 
 @inner
-def _walked(context: Context, row: Words, below: int, node: int, stack: int) -> int:
+def _set_by_steps(context: Context, row: Words, below: int, node: int, stack: int) -> int:
     """Set the tokens by stepping through all bytes below the trie node."""
     begin(context)
     checked(close(context, node, stack))
@@ -508,7 +508,7 @@ def _lexical(context: Context, row: Words, below: int, node: int, stack: int) ->
             node_of(context, at.RESUME, context.nodes[node].c, at.UNKNOWN_TEXT, 0, 0, 0)
         )
     if below > 0 and context.trie_ends[below] - below <= context.small:
-        return _walked(context, row, below, node, stack)
+        return _set_by_steps(context, row, below, node, stack)
     state_mask = state_mask_of(context, below, state)
     if state_mask == 0 or context.state_masks[state_mask].leaves != 0:
         begin(context)
@@ -549,7 +549,7 @@ def _counted(context: Context, row: Words, node: int, stack: int) -> int:
     checked(close(context, at.NIL, stack))
     state_mask = context.count_mask_at[state]
     if not leaves_surely(context, state):
-        return _walked(context, row, 0, node, stack)
+        return _set_by_steps(context, row, 0, node, stack)
     if state_mask == 0:
         context.want = state
         return at.NEED_COUNT_MASK

@@ -145,7 +145,7 @@ def sort(values: Numbers, first: int, last: int) -> None:
 
 
 @inner
-def _same(context: Context, macro: int, count: int) -> bool:
+def _has_configs(context: Context, macro: int, count: int) -> bool:
     found = context.work.configs
     place = context.macros[macro].first
     for index in range(count):  # noqa: SIM110  kernels have no generators
@@ -170,7 +170,7 @@ def macro_of(context: Context, count: int, accepts: int, unsure: int) -> int:
             macro.count == count
             and macro.accepts == accepts
             and macro.unsure == unsure
-            and _same(context, table[place], count)
+            and _has_configs(context, table[place], count)
         ):
             return table[place]
         place = (place + 1) & last
@@ -287,7 +287,7 @@ def fork(context: Context, first: int, last: int) -> int:
         if stack < 0 or level == lowest:
             return stack
         context.nodes[here.whole].target = stack + 1
-        level = _keep(context, here.above, stack)
+        level = _add_stack(context, here.above, stack)
     return level
 
 
@@ -313,7 +313,7 @@ def _list_level(context: Context, first: int, last: int, level: int) -> int:
 
 
 @inner
-def _keep(context: Context, level: int, rest: int) -> int:
+def _add_stack(context: Context, level: int, rest: int) -> int:
     """Add the stack of a level's current top and a rest; return the level, or FULL."""
     here = Level.within(context.work.configs, level)
     stack = 0  # the empty one
@@ -342,9 +342,9 @@ def _share_top(context: Context, level: int) -> int:
         whole = checked(_link(context, end, last))
     node = context.stacks[whole] >> 32
     if context.nodes[node].kind != at.FORKED:
-        return _keep(context, level, whole)
+        return _add_stack(context, level, whole)
     if context.nodes[node].target != 0:
-        return _keep(context, level, context.nodes[node].target - 1)
+        return _add_stack(context, level, context.nodes[node].target - 1)
     below = _list_level(context, place, group, end)
     if below >= 0:
         further = Level.within(listed, below)

@@ -20,7 +20,7 @@ from guideway.automaton.kernels.lalr import (
 )
 from guideway.automaton.kernels.layout import Context, Way
 from guideway.automaton.kernels.liveness import verdict_of
-from guideway.automaton.kernels.shared_closures import found, found_alive, push
+from guideway.automaton.kernels.shared_closures import add, add_alive, push
 from guideway.automaton.kernels.state_masks import expand_state, is_lead
 
 
@@ -105,9 +105,9 @@ def expand_scan(context: Context, kind: int, node: int, stack: int) -> int:
     if kind == at.SCAN:
         return _scan(context, node, stack)
     if kind == at.LEXER:
-        return found_alive(context, node, stack)
+        return add_alive(context, node, stack)
     if kind == at.LEXED:
-        return _took(context, node, stack) if stack != 0 else found(context, node, stack)
+        return _took(context, node, stack) if stack != 0 else add(context, node, stack)
     if kind == at.AFTER_LINE:
         return _lined(context, node, stack)
     if kind == at.PUSH_STATES:
@@ -243,7 +243,7 @@ def expand_line(context: Context, node: int, stack: int) -> int:
     checked(expand_state(context, state))
     flags = context.lexer_flags[state]
     if flags & at.GOES_ON:
-        checked(found(context, node, stack))
+        checked(add(context, node, stack))
     if flags & at.ACCEPTS == 0 or columns < 0:
         return at.OK
     top = context.stacks[stack] >> 32

@@ -209,7 +209,7 @@ def _decide(context: RegexContext, record: int) -> None:
 def _search(context: RegexContext, sought: int, short: bool) -> None:
     """Search a text of a record, best first; if `short`, the record is HARD if that takes long."""
     context.generation += 1
-    heap, last, steps = context.listed.used, _met(context, sought, 0, 0), 0
+    heap, last, steps = context.listed.used, _mark(context, sought, 0, 0), 0
     splits = context.effort.room & _SPLITTING != 0
     push(context, sought)
     while sought and context.want == 0:
@@ -282,7 +282,7 @@ def _look_on(
         about = context.records[after].about
         if context.records[after].mark == generation or about & at.DEAD:
             continue
-        last = _met(context, after, record, last)
+        last = _mark(context, after, record, last)
         if about & (at.SURE | at.ALIVE):
             found = after
             break
@@ -314,7 +314,7 @@ def _put_options(context: RegexContext, heap: int, after: int, last: int) -> tup
         if about & at.DEAD or (context.records[option].mark == generation and option != after):
             continue
         if option != after:
-            last = _met(context, option, after, last)
+            last = _mark(context, option, after, last)
         if about & (at.SURE | at.ALIVE):
             return option, last
         put_in_order(context, heap, (guess_of(context, option) << 32) | option)
@@ -322,7 +322,7 @@ def _put_options(context: RegexContext, heap: int, after: int, last: int) -> tup
 
 
 @inner
-def _met(context: RegexContext, record: int, came: int, before: int) -> int:
+def _mark(context: RegexContext, record: int, came: int, before: int) -> int:
     """Mark a record as visited by the search; return it."""
     context.records[record].mark = context.generation
     context.records[record].came = came

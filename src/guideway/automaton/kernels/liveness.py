@@ -81,11 +81,11 @@ def _taken_verdict(context: Context, node: int) -> int:
     took, guards = context.nodes[node].a, context.nodes[node].b
     table, word = context.nodes[took].a, context.nodes[took].d
     free = lalr_of(context, table).free
-    behind = checked(node_of(context, at.GUARDED, free, guards, 0, 0, 0))
-    verdict = verdict_of(context, behind, 0)
+    follower = checked(node_of(context, at.GUARDED, free, guards, 0, 0, 0))
+    verdict = verdict_of(context, follower, 0)
     if verdict in (at.V_DEAD, at.V_DOUBT) and word != 0:
-        behind = checked(node_of(context, at.GUARDED, word, guards, 0, 0, 0))
-        verdict = verdict_of(context, behind, 0)
+        follower = checked(node_of(context, at.GUARDED, word, guards, 0, 0, 0))
+        verdict = verdict_of(context, follower, 0)
     return at.V_PER_STACK if verdict in (at.V_DEAD, at.V_DOUBT) else verdict
 
 
@@ -132,12 +132,12 @@ def _free_verdict(context: Context, node: int, stack: int, above: int, took: int
 @inner
 def _line_may_follow(context: Context, took: int, states: int) -> int:
     """Return 1 if a newline with some line may follow the terminal, else 0."""
-    behind, lines = stack_after(context, took, states), lines_after(context, took)
-    if behind <= 0 or lines < 0:
-        return min(behind, lines)
+    follower, lines = stack_after(context, took, states), lines_after(context, took)
+    if follower <= 0 or lines < 0:
+        return min(follower, lines)
     if context.nodes[lines].a > 0:
         return 1
-    return some_line_fits(context, context.nodes[took].a, behind, lines, False)
+    return some_line_fits(context, context.nodes[took].a, follower, lines, False)
 
 
 @inner
@@ -197,7 +197,7 @@ def place_of(context: Context, node: int, stack: int) -> int:
 
 @inner
 def _is_settled(context: Context, node: int) -> bool:
-    """Return True if a node never leaves a guard behind."""
+    """Return True if no guard is pending after a node."""
     kind = context.nodes[node].kind
     if kind in (at.NIL, at.LEXEME, at.COUNTED, at.BOUNDED, at.STOP, at.DOUBT, at.CLEAR, at.WORDS):
         return True
@@ -229,7 +229,7 @@ def judge_found(context: Context) -> int:
         if marks[index] != at.V_UNKNOWN:
             continue
         config = found[index]
-        verdict = _judged(context, config >> 32, config & 0xFFFFFFFF)
+        verdict = _stored_verdict(context, config >> 32, config & 0xFFFFFFFF)
         if verdict == at.NEED_JUDGE:
             asked[context.asked_count] = context.want
             context.asked_count += 1
@@ -246,7 +246,7 @@ def judge_found(context: Context) -> int:
 
 
 @inner
-def _judged(context: Context, node: int, stack: int) -> int:
+def _stored_verdict(context: Context, node: int, stack: int) -> int:
     verdict = verdict_on_lalr(context, node, stack) if context.any_lalr != 0 else at.V_UNKNOWN
     return verdict_of(context, node, stack) if verdict == at.V_UNKNOWN else verdict
 

@@ -127,7 +127,7 @@ def _read_on(context: Context, place: int) -> int:
         return _over_bytes(context, node, stack, place)
     begin(context)
     checked(close(context, node, stack))
-    return _note(context, place)
+    return _enqueue_found(context, place)
 
 
 @inner
@@ -143,13 +143,13 @@ def _over_bytes(context: Context, node: int, stack: int, place: int) -> int:
         context.judge_byte = byte
         begin(context)
         checked(step_config(context, node, stack, byte))
-        if checked(_note(context, place)) == _ALIVE:
+        if checked(_enqueue_found(context, place)) == _ALIVE:
             return _ALIVE
     return at.OK
 
 
 @inner
-def _note(context: Context, parent: int) -> int:
+def _enqueue_found(context: Context, parent: int) -> int:
     """Append the closure's configurations to the queue: _ALIVE, OK or a code."""
     if context.accept != 0:
         return _ALIVE
@@ -277,7 +277,7 @@ def _make_lexer(context: Context, node: int) -> int:
         terminal, there = way.terminal, way.where
         if there == at.OUTSIDE or there not in (at.EVERYWHERE, where):
             continue
-        if not _takes(context, node, terminal):
+        if not _lexes(context, node, terminal):
             continue
         took = 0
         if terminal == at.IGNORED:
@@ -296,7 +296,7 @@ def _make_lexer(context: Context, node: int) -> int:
 
 
 @inner
-def _takes(context: Context, lexes: int, terminal: int) -> bool:
+def _lexes(context: Context, lexes: int, terminal: int) -> bool:
     return terminal == at.IGNORED or is_in_sets(context, context.nodes[lexes].a, terminal)
 
 
@@ -307,7 +307,7 @@ def _some_word(context: Context, lexes: int) -> int:
     start = nodes[lexes].b
     for place in range(start, start + at.WAY_SIZE * (nodes[lexes].c >> 2), at.WAY_SIZE):
         way = Way.within(edges, place)
-        if way.word != 0 and _takes(context, lexes, way.terminal):
+        if way.word != 0 and _lexes(context, lexes, way.terminal):
             return way.word
     return 0
 

@@ -310,13 +310,13 @@ _DEPTH: Final = 8  # common heads, before two records differ
 @inner
 def is_denied(context: RegexContext, one: int, other: int) -> bool:
     """Return True if one is a complement that obviously excludes all texts of the other."""
-    if context.records[one].kind == at.NOT and _holds(context, context.records[one].a, other):
+    if context.records[one].kind == at.NOT and _within(context, context.records[one].a, other):
         return True
-    return context.records[other].kind == at.NOT and _holds(context, context.records[other].a, one)
+    return context.records[other].kind == at.NOT and _within(context, context.records[other].a, one)
 
 
 @inner
-def _holds(context: RegexContext, outer: int, inside: int) -> bool:
+def _within(context: RegexContext, outer: int, inside: int) -> bool:
     """Return True if `inside` is `outer`, one of its options, or so after common heads."""
     for _ in range(_DEPTH):
         if outer == inside:

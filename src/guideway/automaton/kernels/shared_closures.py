@@ -97,7 +97,7 @@ def push(context: Context, node: int, stack: int) -> int:
 
 
 @inner
-def found(context: Context, node: int, stack: int) -> int:
+def add(context: Context, node: int, stack: int) -> int:
     """Add a configuration that reads a byte."""
     if context.found >= context.work.room:
         return full(context, at.WORK)
@@ -110,8 +110,8 @@ def found(context: Context, node: int, stack: int) -> int:
 
 
 @inner
-def found_alive(context: Context, node: int, stack: int) -> int:
-    checked(found(context, node, stack))
+def add_alive(context: Context, node: int, stack: int) -> int:
+    checked(add(context, node, stack))
     context.work.verdicts[context.found - 1] = at.V_ALIVE
     return at.OK
 
@@ -173,18 +173,18 @@ def leave_entry(context: Context, entry: int) -> int:
 @inner
 def replace_entries(context: Context) -> int:
     """Replace the entries in the closure's configurations with forks; OK, or FULL."""
-    found, listed = context.work.configs, context.work.entered
+    add, listed = context.work.configs, context.work.entered
     count = context.entries
     sort(listed, 0, count)
     for index in range(count):
         context.nodes[listed[index] >> 32].target = 0
     index = 0
     while index < count:
-        checked(_settle(context, listed[index] >> 32, count))
+        checked(_build_forks(context, listed[index] >> 32, count))
         index = _end_of_entry(context, index, count)
     for index in range(context.found):
-        stack = checked(_replaced(context, found[index] & 0xFFFFFFFF))
-        found[index] = (found[index] >> 32 << 32) | stack
+        stack = checked(_replaced(context, add[index] & 0xFFFFFFFF))
+        add[index] = (add[index] >> 32 << 32) | stack
     context.entries = 0
     return at.OK
 
@@ -199,7 +199,7 @@ def _end_of_entry(context: Context, first: int, count: int) -> int:
 
 
 @inner
-def _first(context: Context, entry: int, count: int) -> int:
+def _first_of_entry(context: Context, entry: int, count: int) -> int:
     """Index of the first stack that is listed for an entry."""
     listed, low, high = context.work.entered, 0, count
     while low < high:
@@ -223,14 +223,14 @@ def _base(context: Context, stack: int) -> int:
 
 
 @inner
-def _settle(context: Context, entry: int, count: int) -> int:
+def _build_forks(context: Context, entry: int, count: int) -> int:
     """Build the forks of an entry and all below it; the depth-first path is after the lists."""
     listed, targets, way = context.work.entered, context.nodes, count
     if targets[entry].target != 0:
         return at.OK
     if way + 2 > context.work.room:
         return full(context, at.WORK)
-    listed[way], listed[way + 1] = entry, _first(context, entry, count)
+    listed[way], listed[way + 1] = entry, _first_of_entry(context, entry, count)
     while way >= count:
         entry, place = listed[way], listed[way + 1]
         if place < count and listed[place] >> 32 == entry:
@@ -240,9 +240,9 @@ def _settle(context: Context, entry: int, count: int) -> int:
                 way += 2
                 if way + 2 > context.work.room:
                     return full(context, at.WORK)
-                listed[way], listed[way + 1] = below, _first(context, below, count)
+                listed[way], listed[way + 1] = below, _first_of_entry(context, below, count)
         else:
-            stack = checked(_fork_of(context, _first(context, entry, count), place))
+            stack = checked(_fork_of(context, _first_of_entry(context, entry, count), place))
             targets[entry].target = stack + 1
             way -= 2
     return at.OK
@@ -251,14 +251,14 @@ def _settle(context: Context, entry: int, count: int) -> int:
 @inner
 def _fork_of(context: Context, first: int, last: int) -> int:
     """The fork of the listed stacks, whose own entries have forks already."""
-    found = context.work.configs
+    add = context.work.configs
     listed = context.work.entered
     begin = context.found
     if begin + last - first > context.work.room:
         return full(context, at.WORK)
     for index in range(first, last):
         stack = checked(_replaced(context, listed[index] & 0xFFFFFFFF))
-        found[begin + index - first] = stack
+        add[begin + index - first] = stack
     return fork(context, begin, begin + last - first)
 
 

@@ -261,14 +261,14 @@ def stored_row(context: Context, row: Words) -> int:
     place = code & last
     while table[place] != 0:
         number = table[place]
-        if codes[number] == code and _same(row, context.stored_rows[number], words):
+        if codes[number] == code and _equal_rows(row, context.stored_rows[number], words):
             return number
         place = (place + 1) & last
     return 0
 
 
 @inner
-def _same(row: Words, other: Words, words: int) -> bool:
+def _equal_rows(row: Words, other: Words, words: int) -> bool:
     different = np.uint32(0)
     for word in range(words):
         different |= row[word] ^ other[word]

@@ -116,7 +116,7 @@ class Reading:
                 )  # fmt: skip
         return LimitError(message, limit=limit, given=given, needed=needed)
 
-    def told(self, part: Part, message: str) -> SourceError:
+    def of_part(self, part: Part, message: str) -> SourceError:
         return SourceError(message, place=part.place, text=part.text, position=part.position)
 
     def placed(self, message: str, position: int | None, path: str = "") -> SourceError:

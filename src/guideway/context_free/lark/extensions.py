@@ -176,7 +176,7 @@ class _Reader:
         if found["empty"]:
             return self._replace(*found.span(), f"/(?:)/{found['empty'][2:]}")
         if found["refused"]:
-            return self._other(found)
+            return self._foreign_notation(found)
         if found["rule"]:
             return self._rule(found)
         if found["braced"]:
@@ -184,7 +184,7 @@ class _Reader:
         begin, end = found.span()
         listed = "".join((found["listed"] or "").split())
         if listed[:1] in ("^", "*"):
-            return self._others(listed, begin, end)
+            return self._other_tokens(listed, begin, end)
         tokens = Special(found["name"]) if found["name"] else self._any_of(listed, begin)
         return self._part(tokens, begin, end, begin)
 
@@ -277,7 +277,7 @@ class _Reader:
             said = str(error).partition("\n")[0].removesuffix(f" (at {error.place})")
             raise self._wrong(said, begin + (error.position or 0)) from None
 
-    def _others(self, listed: str, begin: int, end: int) -> int:
+    def _other_tokens(self, listed: str, begin: int, end: int) -> int:
         """Replace a repetition of any tokens, or of all but some."""
         count = _COUNT.match(self._text, end)
         if count is None:
@@ -317,8 +317,8 @@ class _Reader:
     def _rule(self, found: re.Match[str]) -> int:
         rule, options = found["rule"], found["options"]
         begin, end = found.span("options")
-        told = _CAPTURE.match(options)
-        if told is None:
+        form = _CAPTURE.match(options)
+        if form is None:
             names = re.findall(r"[a-z_]+", re.sub(_STRING, "", options))
             named = next((name for name in names if name != "capture"), "")
             if named not in _INSTEAD:
@@ -335,13 +335,13 @@ class _Reader:
                 "[capture]",
                 begin,
             )
-        name = self._json(told[1], found.start("options") + told.start(1)) if told[1] else rule
+        name = self._json(form[1], found.start("options") + form.start(1)) if form[1] else rule
         if not name:
             raise self._wrong("a capture needs a name", begin)
         self._captures[rule] = str(name)
         return self._replace(begin, end, "")
 
-    def _other(self, found: re.Match[str]) -> int:
+    def _foreign_notation(self, found: re.Match[str]) -> int:
         begin, end = found.span()
         operator = found[0].strip()
         if operator in ("&", "~"):

@@ -32,9 +32,9 @@ class ItemIndenter(PythonIndenter):
 
     def process(self, stream: Iterator[Token]) -> Generator[Token, None, None]:
         """Yield the terminals of a text, including those of blocks."""
-        yield from super().process(self._noted(stream))
+        yield from super().process(self._with_blocks(stream))
 
-    def _noted(self, stream: Iterator[Token]) -> Iterator[Token]:
+    def _with_blocks(self, stream: Iterator[Token]) -> Iterator[Token]:
         """Yield the terminals, and push the width of a block before the next one is read."""
         for token in stream:
             yield token

@@ -119,14 +119,14 @@ class _Grammar:
             self.items.append(len(self.symbols))
             self.symbols += [*(numbers[name] for name in each.symbols), _NOTHING]
             self.owner += [number] * (len(each.symbols) + 1)
-        self.begun = [self._begun(numbers) for numbers in self.of]
+        self.begun = [self._first_items(numbers) for numbers in self.of]
         self.lefts = [
             list(dict.fromkeys(symbol for symbol, _ in begun if symbol < self.rules))
             for begun in self.begun
         ]
         least = least_texts(productions, dict.fromkeys(self.names[self.rules :], 1))
         self.nullable = {numbers[name] for name, length in least.items() if not length}
-        self.rest = self._rest()
+        self.nullable_rest = self._nullable_rest()
 
     def named(self, moves: Mapping[int, int]) -> dict[str, int]:
         return {self.names[symbol]: target for symbol, target in moves.items()}
@@ -142,11 +142,11 @@ class _Grammar:
     def terminal(self, bit: int) -> int:
         return self.rules + bit.bit_length() - 1
 
-    def _begun(self, productions: Sequence[int]) -> list[tuple[int, int]]:
+    def _first_items(self, productions: Sequence[int]) -> list[tuple[int, int]]:
         items = (self.items[number] for number in productions)
         return [(self.symbols[at], at + 1) for at in items if self.symbols[at] != _NOTHING]
 
-    def _rest(self) -> list[bool]:
+    def _nullable_rest(self) -> list[bool]:
         found = list[bool]()
         for symbol in reversed(self.symbols):
             found.append(symbol == _NOTHING or (symbol in self.nullable and found[-1]))
@@ -221,10 +221,10 @@ def _follows(grammar: _Grammar, states: _States, spend: Spend) -> list[dict[int,
     sets = [reads[target] for target in targets]
     sets[numbers[0, grammar.symbols[0]]] |= grammar.bit(grammar.rules)
     includes, ends = [list[int]() for _ in nodes], list[tuple[int, int, int]]()
-    for number, item, way in _ways(grammar, states):
+    for number, item, way in _item_paths(grammar, states):
         for at, place in zip(way, range(item, item + len(way) - 1), strict=False):
             symbol = grammar.symbols[place]
-            if symbol < grammar.rules and grammar.rest[place + 1]:
+            if symbol < grammar.rules and grammar.nullable_rest[place + 1]:
                 includes[numbers[at, symbol]].append(number)
         owner = grammar.owner[item]
         if item == grammar.items[owner]:
@@ -236,7 +236,7 @@ def _follows(grammar: _Grammar, states: _States, spend: Spend) -> list[dict[int,
     return found
 
 
-def _ways(grammar: _Grammar, states: _States) -> Iterator[tuple[int, int, list[int]]]:
+def _item_paths(grammar: _Grammar, states: _States) -> Iterator[tuple[int, int, list[int]]]:
     """Yield (transition by a rule, item, states to the item's end)."""
     number = 0
     for state, gotos in enumerate(states.gotos):
@@ -311,7 +311,7 @@ def without_dead(table: LarkTable, nothing: Collection[str]) -> LarkTable:
         {name: to for name, to in row.items() if to not in dead and name not in nothing}
         for row in table.shifts
     ]
-    reached = _reached(table, shifts)
+    reached = _reachable(table, shifts)
     shifts = [row if state in reached else {} for state, row in enumerate(shifts)]
     return replace(
         table,
@@ -329,7 +329,7 @@ def dead_states(table: LarkTable, nothing: Collection[str]) -> set[int]:
     written = dict.fromkeys({*table.terminals} - {*nothing}, 1)
     rules = {each.rule for each in table.productions}
     void = {*nothing, *rules.difference(least_texts(table.productions, written))}
-    rests = [_last(each, void) for each in table.productions]
+    rests = [_last_void(each, void) for each in table.productions]
     return {
         state
         for state, kernel in enumerate(table.kernels)
@@ -337,12 +337,12 @@ def dead_states(table: LarkTable, nothing: Collection[str]) -> set[int]:
     }
 
 
-def _last(production: Production, void: Collection[str]) -> int:
+def _last_void(production: Production, void: Collection[str]) -> int:
     """Index of the last void symbol, or -1."""
     return max((at for at, symbol in enumerate(production.symbols) if symbol in void), default=-1)
 
 
-def _reached(table: LarkTable, shifts: Sequence[Mapping[str, int]]) -> set[int]:
+def _reachable(table: LarkTable, shifts: Sequence[Mapping[str, int]]) -> set[int]:
     """States reachable from the start."""
     todo, found = [table.start], {table.start}
     for state in todo:  # grows

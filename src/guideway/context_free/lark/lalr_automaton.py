@@ -149,7 +149,7 @@ class Automaton:
         state, margin = spot
         rests = self._rests(margin)
         for number, read in self.table.kernels[state]:
-            rest = rests.behind[number][read]
+            rest = rests.remaining[number][read]
             if rest is not None:
                 under = below.under(read - 1)
                 if rests.closing[number][read]:
@@ -200,7 +200,7 @@ class _Rests:
         self.rules = least_texts(productions, widths)
 
     @cached_property
-    def behind(self) -> Sequence[Sequence[int | None]]:
+    def remaining(self) -> Sequence[Sequence[int | None]]:
         """For each production, the characters needed after each number of symbols."""
         return [
             _suffix_widths(each.symbols, self.rules, self._widths) for each in self._productions
@@ -248,7 +248,7 @@ class Blocks:
 
     def hold(self) -> bool:
         """Return True if every completion can be written in lines."""
-        lined, ended = self._lined(), self._ended()
+        lined, ended = self._lined(), self._line_ended()
         marked = self._opening | self._closing | self._items | {self._indent, self._dedent}
         some = (each.symbols for each in self._productions if not marked.isdisjoint(each.symbols))
         return all(self._is_written(symbols, lined, ended) for symbols in some)
@@ -264,7 +264,7 @@ class Blocks:
                     todo.append(each.rule)
         return found
 
-    def _ended(self) -> set[str]:
+    def _line_ended(self) -> set[str]:
         """The symbols whose nonempty texts all end with a line."""
         found, todo = {*self._least, self._newline, self._dedent}, [*self._productions]
         while todo:

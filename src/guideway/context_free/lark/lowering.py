@@ -88,9 +88,9 @@ class ReadLine:
 class Lines:
     """The Indenter of a grammar over its LALR stacks."""
 
-    def __init__(self, told: Indentation, automaton: Automaton, items: Mapping[str, int]) -> None:
-        self._told, self._automaton, self._items = told, automaton, items
-        self.newline = told.newline
+    def __init__(self, layout: Indentation, automaton: Automaton, items: Mapping[str, int]) -> None:
+        self._layout, self._automaton, self._items = layout, automaton, items
+        self.newline = layout.newline
 
     def take(self, place: Place, terminal: str) -> Place | None:
         """The place after a terminal, None if there is no action."""
@@ -103,20 +103,20 @@ class Lines:
         return Place(stack, brackets, widths)
 
     def _brackets(self, open_: int, terminal: str) -> int:
-        if terminal in self._told.opening:
+        if terminal in self._layout.opening:
             return open_ + 1
-        return open_ - 1 if terminal in self._told.closing else open_
+        return open_ - 1 if terminal in self._layout.closing else open_
 
     def ended(self, place: Place) -> Frame | None:
         """The stack at the end of the text, after dedents for all blocks."""
         stack: Frame | None = place.stack
         for _ in place.widths[1:]:
-            stack = stack and self._automaton.feed(stack, self._told.dedent)
+            stack = stack and self._automaton.feed(stack, self._layout.dedent)
         return stack
 
     def begun(self, place: Place, text: Expr, columns: int | None, after: Expr) -> ReadLine:
         """A newline terminal at a place, read up to `text`."""
-        return ReadLine(text, self._told_apart(columns, self._widest(place)), after, place)
+        return ReadLine(text, self._distinct_columns(columns, self._widest(place)), after, place)
 
     def steps(self, line: ReadLine) -> Iterator[tuple[Expr, ReadLine]]:
         """Sets of bytes, and the newline after each."""
@@ -125,10 +125,10 @@ class Lines:
             least = least_byte(members)
             text = derivative(line.text, least)
             if text is not EMPTY:
-                columns = self._told_apart(self._columns(line.columns, least), widest)
+                columns = self._distinct_columns(self._columns(line.columns, least), widest)
                 yield byte_set(members), ReadLine(text, columns, line.after, line.place)
 
-    def _told_apart(self, columns: int | None, widest: int | None) -> int | None:
+    def _distinct_columns(self, columns: int | None, widest: int | None) -> int | None:
         return columns if columns is None or widest is None else min(columns, widest)
 
     def needs(self, line: ReadLine) -> int | None:
@@ -146,12 +146,12 @@ class Lines:
 
     def _characters(self, columns: int) -> int:
         """The fewest blanks and tabs with this width."""
-        return columns // self._told.tab + columns % self._told.tab
+        return columns // self._layout.tab + columns % self._layout.tab
 
     def _widest(self, place: Place) -> int | None:
         """The width at which wider lines need no distinction: no block may begin."""
         stack = self._automaton.feed(place.stack, self.newline)
-        begun = stack and self._automaton.feed(stack, self._told.indent)
+        begun = stack and self._automaton.feed(stack, self._layout.indent)
         return place.widths[-1] + 1 if begun is None else None
 
     def _columns(self, columns: int | None, byte: int) -> int | None:
@@ -159,9 +159,9 @@ class Lines:
             return 0
         if columns is None:
             return None
-        return columns + (1 if byte == BLANK else self._told.tab if byte == TAB else 0)
+        return columns + (1 if byte == BLANK else self._layout.tab if byte == TAB else 0)
 
-    def behind(self, line: ReadLine) -> Place | None:
+    def place_after(self, line: ReadLine) -> Place | None:
         """The place after a newline that may end here, else None."""
         ended = line.text.nullable and line.columns is not None
         return self.indented(line.place, line.columns or 0) if ended else None
@@ -178,10 +178,10 @@ class Lines:
         stack, widths = self._automaton.feed(place.stack, self.newline), place.widths
         if columns > widths[-1]:
             margin = self._characters(columns)
-            stack = stack and self._automaton.feed(stack, self._told.indent, margin)
+            stack = stack and self._automaton.feed(stack, self._layout.indent, margin)
             widths = (*widths, columns)
         while columns < widths[-1]:
-            stack = stack and self._automaton.feed(stack, self._told.dedent)
+            stack = stack and self._automaton.feed(stack, self._layout.dedent)
             widths = widths[:-1]
         if stack is None or columns != widths[-1]:
             return None
@@ -252,8 +252,8 @@ def freedom(grammar: LarkGrammar, scanners: Scanners, spellable: int = ALL_BYTES
         following += [spacer] if needs_two_newlines(table, lines) else []
         starts = [[e for e in way.exits if _starts_lines(e, following)] for way in newlines]
         if (
-            any(_stands(way, spacer, words.values()) for way in ignored)
-            and any(_stands(way, spacer, [words[n]]) for way in first for n in begun if n in words)
+            any(_skips(way, spacer, words.values()) for way in ignored)
+            and any(_skips(way, spacer, [words[n]]) for way in first for n in begun if n in words)
             and all(starts)
             and shrinks(table, grammar.start, {*table.terminals[1:]} - made - words.keys())
         ):
@@ -282,17 +282,17 @@ def _kept_word(way: Way, spacer: bytes, spellable: int) -> bytes | None:
     for leaving in way.exits:
         if remainder(leaving.after, spacer) is ANYTHING:
             for word in shortest_words(leaving.text, spellable, _WORDS):
-                if _holds(way, word + spacer):
+                if _unrivalled(way, word + spacer):
                     return word
     return None
 
 
-def _holds(way: Way, text: bytes) -> bool:
+def _unrivalled(way: Way, text: bytes) -> bool:
     """Return True if no earlier terminal matches, whatever follows the text."""
     return not isinstance(way.guard, Ahead) or remainder(way.guard.item, text) is ANYTHING
 
 
-def _stands(way: Way, spacer: bytes, words: Iterable[bytes]) -> bool:
+def _skips(way: Way, spacer: bytes, words: Iterable[bytes]) -> bool:
     """Return True if a spacer is ignored before each word and before the end."""
     if isinstance(way.guard, Ahead) and not remainder(way.guard.item, spacer).nullable:
         return False
@@ -300,7 +300,7 @@ def _stands(way: Way, spacer: bytes, words: Iterable[bytes]) -> bool:
         leaving.after.nullable
         and remainder(leaving.text, spacer).nullable
         and all(
-            remainder(leaving.after, word) is ANYTHING and _holds(way, spacer + word)
+            remainder(leaving.after, word) is ANYTHING and _unrivalled(way, spacer + word)
             for word in words
         )
         for leaving in way.exits
@@ -362,22 +362,22 @@ class Places(Stacked):
         self.table = without_dead(grammar.table, self._scanners.unread)
         grammar = replace(grammar, table=self.table)
         self.grammar, self.indentation = grammar, grammar.indentation
-        told, lines = grammar.indentation, None
-        if told is not None:
+        layout, lines = grammar.indentation, None
+        if layout is not None:
             # A block is at least one character wider; its end takes none.
-            widths |= {told.newline: 1, told.indent: 1, told.dedent: 0}
-            lines = told.newline, told.indent, told.dedent
+            widths |= {layout.newline: 1, layout.indent: 1, layout.dedent: 0}
+            lines = layout.newline, layout.indent, layout.dedent
         self._automaton, self._widths = (
             Automaton(self.table, grammar.start, widths, lines),
             widths,
         )
         self.items = grammar.items
-        self._lines = None if told is None else Lines(told, self._automaton, self.items)
+        self._lines = None if layout is None else Lines(layout, self._automaton, self.items)
         self._total = self._automaton.total
         self._unfolded = lru_cache(REMEMBERED)(self._texts)
         self.freedom = cache(self._freedom)
         self.start = Place(self._automaton.start, 0, (0,))
-        self.pushdown = LarkPushdown(self.table, self.ways) if told is None else None
+        self.pushdown = LarkPushdown(self.table, self.ways) if layout is None else None
 
     def unending(self) -> UnsatisfiableError:
         """The error for a grammar without any text."""
@@ -423,7 +423,7 @@ class Places(Stacked):
         """`freedom` of the grammar with these bytes, None if unknown; cached."""
         return freedom(self.grammar, self._scanners, spellable)
 
-    def behind(self, place: Place, terminal: str | None) -> Place | None:
+    def place_after(self, place: Place, terminal: str | None) -> Place | None:
         """The place after a terminal that is no newline; None is an ignored one."""
         if terminal is None:
             return place
@@ -435,12 +435,12 @@ class Places(Stacked):
     def read(self, place: Place, terminal: str | None, text: bytes) -> Place | None:
         """The place after a terminal with this text; None is an ignored one."""
         if self._lines is None or terminal != self._lines.newline:
-            return self.behind(place, terminal)
+            return self.place_after(place, terminal)
         return place if place.brackets else self._lines.after(place, text)
 
     def taken(self, place: Place, terminal: str | None) -> Expr:
         """All texts from a place after a terminal; None is an ignored one."""
-        after = self.behind(place, terminal)
+        after = self.place_after(place, terminal)
         return EMPTY if after is None else self.rest(after)
 
     # Template protocol.
@@ -451,12 +451,12 @@ class Places(Stacked):
         return self._unfolded(cast("Place | ReadLine", argument))
 
     def _texts(self, at: Place | ReadLine) -> Expr:
-        return self._line(at) if isinstance(at, ReadLine) else self._place(at)
+        return self._newline_rest(at) if isinstance(at, ReadLine) else self._place(at)
 
     def _place(self, place: Place) -> Expr:
-        return alt(*(self._after(place, way) for way in self.ways(place.stack.state)))
+        return alt(*(self._after_way(place, way) for way in self.ways(place.stack.state)))
 
-    def _after(self, place: Place, way: Way) -> Expr:
+    def _after_way(self, place: Place, way: Way) -> Expr:
         if self._lines is not None and way.terminal == self._lines.newline and not way.ignored:
             return self._newline(self._lines, place, way)
         return concat(way.text, self.taken(place, None if way.ignored else way.terminal))
@@ -470,11 +470,11 @@ class Places(Stacked):
         begun = (ReadLine(each.text, None, each.after, place) for each in way.exits)
         return concat(way.guard, alt(*(call(self, line, self.level + 1) for line in begun)))
 
-    def _line(self, line: ReadLine) -> Expr:
+    def _newline_rest(self, line: ReadLine) -> Expr:
         lines = cast("Lines", self._lines)
         options: list[Expr] = []
         for members, following in lines.steps(line):
-            after = lines.behind(following)
+            after = lines.place_after(following)
             ended = (
                 EMPTY if after is None else concat(ahead(line.after, self.level), self.rest(after))
             )
@@ -510,7 +510,7 @@ def lower_lark_dynamic(grammar: LarkGrammar, parts: Mapping[str, Expr] | None = 
     # Above the lookahead levels of all parts.
     level = max((each.looks for each in others.values()), default=0)
     terminals = {
-        name: _taken(each, level, bool(others)) for name, each in grammar.terminals.items()
+        name: _terminal_texts(each, level, bool(others)) for name, each in grammar.terminals.items()
     }
     terminals |= others
     ignored = repeat(alt(*(terminals[name] for name in grammar.ignored)))
@@ -562,7 +562,7 @@ def _exits(regex: str, marks: bool, solid: bool) -> tuple[Exit, ...]:
     return matches(parse_regex(regex), marks, solid).exits
 
 
-def _taken(terminal: LarkTerminal, level: int, marks: bool) -> Expr:
+def _terminal_texts(terminal: LarkTerminal, level: int, marks: bool) -> Expr:
     """The texts of a terminal with the lookahead that `re.match` implies."""
     try:
         found = _exits(terminal.pattern, marks, terminal.solid)

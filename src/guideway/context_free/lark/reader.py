@@ -162,7 +162,7 @@ def size_of(tree: Any) -> tuple[int, int]:
             case "expansions":
                 found = sum(count for count, _ in sizes), sum(symbols for _, symbols in sizes)
             case "expansion":
-                found = _row(sizes)
+                found = _sequence_size(sizes)
             case "maybe":
                 found = sizes[0][0] + 1, 2 * sizes[0][1]
             case "expr":
@@ -175,7 +175,7 @@ def size_of(tree: Any) -> tuple[int, int]:
     return count, symbols + more
 
 
-def _row(sizes: Sequence[_Size]) -> _Size:
+def _sequence_size(sizes: Sequence[_Size]) -> _Size:
     count, symbols = 1, 0
     for more, others in sizes:
         count, symbols = count * more, symbols * more + others * count
@@ -192,9 +192,9 @@ def _repeated(size: _Size, operator: Sequence[str]) -> tuple[_Size, int]:
         case ["~", *numbers]:
             low, high = int(numbers[0]), int(numbers[-1])
             if high < _WRITTEN_OUT:
-                rows = [_row([size] * number) for number in range(low, high + 1)]
+                rows = [_sequence_size([size] * number) for number in range(low, high + 1)]
                 return (sum(row[0] for row in rows), sum(row[1] for row in rows)), 0
-            return (1, 2), high.bit_length() * _FEW * _row([size] * _FEW)[1]
+            return (1, 2), high.bit_length() * _FEW * _sequence_size([size] * _FEW)[1]
         case _:
             return (2 if operator == ["*"] else 1, 1), 2 * symbols + count
 
@@ -282,11 +282,11 @@ class _Rows:
         reading: Reading,
     ) -> None:
         self._rules, self._reading = rules, reading
-        made = _made(rules)
-        hollow = _hollow(made, {*empty, *nothing})
+        made = _generated(rules)
+        hollow = _nullable(made, {*empty, *nothing})
         self._nothing = {*nothing, *_void(made, hollow, nothing)}
         self._empty = {*empty, *hollow} - self._nothing
-        self._made: Any = import_module("lark.grammar")
+        self._lark: Any = import_module("lark.grammar")
         self._found = dict[tuple[str, tuple[str, ...]], Any]()
         self._rests = dict[tuple[str, tuple[str, ...]], Any]()
 
@@ -308,7 +308,7 @@ class _Rows:
             same = len(row) == 1 and row[0] == origin and len(rule.expansion) > 1
             if same or (solid and not row):
                 continue
-            made = self._made.Rule(origin, row, len(self._found), rule.alias, rule.options)
+            made = self._lark.Rule(origin, row, len(self._found), rule.alias, rule.options)
             self._found.setdefault(_key(origin, row), made)
         if len(self._found) > len(self._rules) + MOST_ROWS:
             raise self._reading.exceeded(
@@ -329,7 +329,7 @@ class _Rows:
         rest = self._rests.get(key)
         if rest is None:
             name = f"{MADE}{rule.origin.name}_rest_{len(self._rests)}"
-            rest = self._rests[key] = self._made.NonTerminal(name)
+            rest = self._rests[key] = self._lark.NonTerminal(name)
             if len(places) - CUT == len(symbols) - cut:
                 self._empty.add(name)
             self._add(rule, rest, symbols[cut:], solid=True)
@@ -340,7 +340,7 @@ def _key(origin: Any, symbols: Sequence[Any]) -> tuple[str, tuple[str, ...]]:
     return str(origin.name), tuple(str(symbol.name) for symbol in symbols)
 
 
-def _made(rules: Sequence[Any]) -> dict[str, list[list[str]]]:
+def _generated(rules: Sequence[Any]) -> dict[str, list[list[str]]]:
     """Rows of the rules that Lark made."""
     found = dict[str, list[list[str]]]()
     for rule in rules:
@@ -350,7 +350,7 @@ def _made(rules: Sequence[Any]) -> dict[str, list[list[str]]]:
     return found
 
 
-def _hollow(made: dict[str, list[list[str]]], empty: set[str]) -> set[str]:
+def _nullable(made: dict[str, list[list[str]]], empty: set[str]) -> set[str]:
     """Rules made by Lark that may be empty."""
     rows = [Production(name, tuple(row)) for name, rows in made.items() for row in rows if row]
     return {*least_texts(rows, dict.fromkeys(empty, 0))}
@@ -371,11 +371,11 @@ COLLISION: Final = "Reduce/Reduce"  # beginning of Lark's message
 MODULE: Final = "file_input"  # start rule of python.lark
 
 
-def _free(parts: int) -> None:
+def _no_charge(parts: int) -> None:
     del parts
 
 
-def read_lark(source: Lark, spend: Spend = _free) -> LarkGrammar:
+def read_lark(source: Lark, spend: Spend = _no_charge) -> LarkGrammar:
     r"""Load a Lark grammar; `spend` charges for the work.
 
     Example:
@@ -400,7 +400,7 @@ def read_lark(source: Lark, spend: Spend = _free) -> LarkGrammar:
         # With all rules as starts, Lark skips its quadratic removal of unused rules.
         names = [str(name) for name, params, *_ in loaded.rule_defs if not params]
         terminals, rules, ignored = loaded.compile([start, *names], "*")
-        rules = _used(rules, start)
+        rules = _used_rules(rules, start)
         check_arguments(rules, loaded.rule_defs, reading)
         keep |= {*ignored, *(symbol.name for rule in rules for symbol in rule.expansion)}
         terminals = [terminal for terminal in terminals if terminal.name in keep]
@@ -510,7 +510,7 @@ def _check_items(indentation: Indentation | None, read: Mapping[str, LarkTermina
             )
 
 
-def _used(rules: list[Any], start: str) -> list[Any]:
+def _used_rules(rules: list[Any], start: str) -> list[Any]:
     """Remove unused rules and then rules used only by them, as Lark does."""
     inside = dict[Any, list[Any]]()
     for rule in rules:
@@ -590,7 +590,7 @@ def _split_parts(
             others.append(terminal)
         elif whole is None or terminal.pattern.type != "str":
             part = source.parts[int(inside[1])]
-            raise reading.told(
+            raise reading.of_part(
                 part, f"{part.written} stands in the terminal {terminal.name} beside something "
                 "else: a rule may be made of both, a terminal is a regex or one of these alone",
             )  # fmt: skip

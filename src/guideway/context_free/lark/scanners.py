@@ -99,10 +99,10 @@ class Scanners:
         return found
 
     def _known_ways(self, there: int) -> tuple[Way, ...]:
-        ways = self._ways(there)
-        return tuple(self._together(ways) if self._first else ways)
+        ways = self._ways_of(there)
+        return tuple(self._merged(ways) if self._first else ways)
 
-    def _together(self, ways: Iterable[Way]) -> Iterable[Way]:
+    def _merged(self, ways: Iterable[Way]) -> Iterable[Way]:
         """Merge the ways of terminals that are alike and have the same guard and lookahead."""
         alike: dict[tuple[str, Expr, Expr], list[Expr]] = {}
         for way in ways:
@@ -125,7 +125,7 @@ class Scanners:
         within: dict[Terminal, int] = {}
         largest: list[tuple[int, int]] = []
         rivals, everywhere = self._rivals, -1
-        tried = {there: self._tried(there) for there in {self._bits(names) for names in states}}
+        tried = {there: self._lexed(there) for there in {self._bits(names) for names in states}}
         for there in sorted(tried, key=int.bit_count, reverse=True):
             some = tried[there]
             everywhere &= some
@@ -174,16 +174,16 @@ class Scanners:
             called = 0
             for each in rivals.among(there & rivals.regexes):
                 called |= 0 if each.shape.name in self._ignored else self._inside(each)[0]
-            lost = there & ~self._tried(there) & ~called
+            lost = there & ~self._lexed(there) & ~called
             found.update(each.shape.name for each in rivals.among(lost))
         return found
 
     def _bits(self, names: Iterable[str]) -> int:
         """The set of these terminals and of those that are always tried."""
-        return reduce(int.__or__, map(self._own.get, (*names, *self._extra), repeat(0)), 0)
+        return reduce(int.__or__, map(self._alike_bits.get, (*names, *self._extra), repeat(0)), 0)
 
     @cached_property
-    def _own(self) -> Mapping[str, int]:
+    def _alike_bits(self) -> Mapping[str, int]:
         """The set of each terminal and those alike."""
         bits = self._rivals.bits
         own = {name: bits[each] for name, each in self._terminals.items()}
@@ -192,7 +192,7 @@ class Scanners:
                 own[name] |= bits[each]
         return own
 
-    def _tried(self, there: int) -> int:
+    def _lexed(self, there: int) -> int:
         """The terminals of a set that are tried: strings that a regex swallows are not."""
         return there & ~self._gone(there & self._rivals.regexes)
 
@@ -202,9 +202,9 @@ class Scanners:
             swallowed |= self._inside(each)[1]
         return swallowed
 
-    def _ways(self, there: int) -> Iterable[Way]:
+    def _ways_of(self, there: int) -> Iterable[Way]:
         rivals = self._rivals
-        tried = self._tried(there)
+        tried = self._lexed(there)
         alone: dict[str, list[bytes]] = {}
         for each in rivals.among(tried):
             before = tried & (rivals.bits[each] - 1)
@@ -290,10 +290,10 @@ class LarkPushdown:
     """The `Pushdown` of a Lark automaton."""
 
     def __init__(self, table: LarkTable, ways: Callable[[int], Sequence[Way]]) -> None:
-        self._table, self._ways = table, ways
-        self.moves = cache(self._listed)
+        self._table, self._ways_of = table, ways
+        self.moves = cache(self._distinct_moves)
 
-    def _listed(self, control: Control, state: int) -> tuple[Move, ...]:
+    def _distinct_moves(self, control: Control, state: int) -> tuple[Move, ...]:
         """All moves in a state, without duplicates."""
         return tuple(dict.fromkeys(self._moves(control, state)))
 
@@ -301,9 +301,9 @@ class LarkPushdown:
         if control.rule is not None:
             yield self._reduced(control, control.rule, state)
         elif control.terminal is not None:
-            yield from self._taken(control.terminal, state)
+            yield from self._moves_on_terminal(control.terminal, state)
         else:
-            for way in self._ways(state):
+            for way in self._ways_of(state):
                 after = _NEXT if way.ignored else Control(way.terminal)
                 yield Move(way.text, after, (state,))
             if control is not FIRST:
@@ -314,7 +314,7 @@ class LarkPushdown:
             return Move(EPSILON, Control(control.terminal, rule, control.left - 1), ())
         return Move(EPSILON, Control(control.terminal), (state, self._table.gotos[state][rule]))
 
-    def _taken(self, terminal: str, state: int) -> Iterator[Move]:
+    def _moves_on_terminal(self, terminal: str, state: int) -> Iterator[Move]:
         number = self._table.reductions[state].get(terminal)
         shifted = self._table.shifts[state].get(terminal)
         if terminal == END and state == self._table.end:

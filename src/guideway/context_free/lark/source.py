@@ -182,7 +182,7 @@ def read_indenter(postlex: object) -> Indentation:
             )
     # Usually class attributes, but an object may have properties.
     given = postlex() if isinstance(postlex, type) else postlex
-    told = Indentation(
+    layout = Indentation(
         newline=str(getattr(given, "NL_type")),  # noqa: B009  nothing is known of its type
         opening=frozenset(map(str, getattr(given, "OPEN_PAREN_types"))),  # noqa: B009
         closing=frozenset(map(str, getattr(given, "CLOSE_PAREN_types"))),  # noqa: B009
@@ -191,15 +191,15 @@ def read_indenter(postlex: object) -> Indentation:
         tab=int(getattr(given, "tab_len")),  # noqa: B009
         items=frozenset(map(str, getattr(given, "ITEM_types") if known is not base else ())),  # noqa: B009
     )
-    brackets = told.opening | told.closing
+    brackets = layout.opening | layout.closing
     for one, others, what in (
-        ({told.newline}, brackets, "the newline and a bracket"),
-        (told.items, brackets, "an item and a bracket"),
-        (told.items, {told.newline}, "an item and the newline"),
+        ({layout.newline}, brackets, "the newline and a bracket"),
+        (layout.items, brackets, "an item and a bracket"),
+        (layout.items, {layout.newline}, "an item and the newline"),
     ):
         for name in sorted(one & others):
             raise UnsupportedError(f"{name} is {what} of {kind.__name__}", feature="postlex")
-    return told
+    return layout
 
 
 _INDENTER: Final = "lark.indenter.Indenter"
@@ -208,7 +208,7 @@ _ITEMS: Final = "guideway.context_free.lark.indenter.ItemIndenter"
 
 @final
 class _Texts:
-    """Where imported grammars come from; `beside` is the folder for relative imports."""
+    """Texts of imported grammars by path; `beside` is the folder for relative imports."""
 
     def __init__(self, imports: Imports | None, beside: Path | None = None) -> None:
         self._texts, self._folders, self._beside = dict[str, str](), list[Path](), beside
@@ -269,7 +269,7 @@ def _imported(text: str, texts: _Texts) -> tuple[tuple[str, str], ...]:
             if again is not None:
                 named.setdefault(importer, set()).add(again)
                 continue
-            path, part = _first(paths, texts, relative=bool(relative))
+            path, part = _first_existing(paths, texts, relative=bool(relative))
             if part is None:
                 raise _absent(name, texts, importing, mentioned.start(2), nested=bool(importer))
             found[path] = part
@@ -294,7 +294,7 @@ def _check_circles(named: dict[str, set[str]]) -> None:
         ) from None
 
 
-def _first(paths: list[str], texts: _Texts, *, relative: bool) -> tuple[str, str | None]:
+def _first_existing(paths: list[str], texts: _Texts, *, relative: bool) -> tuple[str, str | None]:
     for path in paths:
         text = texts.find(path, relative=relative)
         if text is not None:
@@ -338,7 +338,7 @@ def regexes_placed(source: Lark, terminals: Iterable[LarkTerminal]) -> Generator
         yield
     except (UnsupportedError, LimitError) as error:
         about = next((each for each in terminals if each.pattern == error.text), None)
-        found = None if about is None else _found(about, source)
+        found = None if about is None else _find_terminal(about, source)
         if found is None:
             raise
         path, text, position = found
@@ -348,11 +348,11 @@ def regexes_placed(source: Lark, terminals: Iterable[LarkTerminal]) -> Generator
 
 def place_of(terminal: LarkTerminal, source: Lark) -> str:
     """Place where a terminal is defined or occurs in a rule; "" if unknown."""
-    found = _found(terminal, source)
+    found = _find_terminal(terminal, source)
     return "" if found is None else place_in(*found)
 
 
-def _found(about: LarkTerminal, source: Lark) -> tuple[str, str, int] | None:
+def _find_terminal(about: LarkTerminal, source: Lark) -> tuple[str, str, int] | None:
     """Path and text of a grammar, and the position of a terminal in it."""
     texts = {path: read.original for path, read in source.extended.items()}
     alias = re.search(rf"->[ \t]*{about.name}\b", source.text)  # of an import

@@ -149,7 +149,7 @@ class Terminal:
         return self._within(words)
 
     def _exits_among(self, words: Expr) -> tuple[Exit, ...]:
-        found = (Exit(_met(each.text, words), each.after) for each in self.exits)
+        found = (Exit(_intersect_words(each.text, words), each.after) for each in self.exits)
         return tuple(each for each in found if each.text is not EMPTY)
 
     def exits_without(self, named: Named) -> tuple[Exit, ...]:
@@ -272,7 +272,7 @@ def named(
     )
 
 
-def _met(text: Expr, words: Expr) -> Expr:
+def _intersect_words(text: Expr, words: Expr) -> Expr:
     """Intersection written out along the finite language `words`.
 
     300 keywords of any case and a name: .4 s, with And nodes 6.5 s.
@@ -357,10 +357,10 @@ def shortest_words(text: Expr, spellable: int, most: int) -> tuple[bytes, ...]:
     word = one_word(text)
     if word is not None:
         return (word,) if all(spellable >> byte & 1 for byte in word) else ()
-    return tuple(islice(_shortest(text, spellable), most))
+    return tuple(islice(_words_by_length(text, spellable), most))
 
 
-def _shortest(text: Expr, spellable: int) -> Iterable[bytes]:
+def _words_by_length(text: Expr, spellable: int) -> Iterable[bytes]:
     todo, seen = [(b"", text)], {text}
     for word, node in todo:  # grows while we go
         if len(word) == _LOOKED_AT:

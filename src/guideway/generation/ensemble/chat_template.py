@@ -49,7 +49,7 @@ class ChatTemplate:
                 f"the model's chat template refuses the messages: {error}{about}"
             ) from None
         if reply is None:
-            self._tell(messages, tools, text)
+            self._warn(messages, tools, text)
         return text
 
     def _apply(self, messages: Sequence[Plain], tools: Sequence[Any] = (), *, ready: bool) -> str:
@@ -117,7 +117,7 @@ class ChatTemplate:
             return all(word in shown for word in wanted) and not any(one in shown for one in twice)
         return False
 
-    def _tell(self, messages: Sequence[Plain], tools: Sequence[Any], text: str) -> None:
+    def _warn(self, messages: Sequence[Plain], tools: Sequence[Any], text: str) -> None:
         """Warn of unknown roles, and of parts that the template leaves out."""
         for role in _roles(messages):
             if role not in ROLES and not self._knows(role):

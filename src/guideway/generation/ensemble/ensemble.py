@@ -496,7 +496,7 @@ class Ensemble:
 
 
 def _shared(rows: Sequence[Row]) -> int:
-    """How many first tokens all of these prompts share; 0 if reading them once saves little."""
+    """The number of first tokens that all prompts share; 0 if reading them once saves little."""
     if len({id(adapter) for _, adapter in rows}) != 1:
         return 0
     prompts = [prompt for prompt, _ in rows]

@@ -112,7 +112,7 @@ class PrefixCache:
                 self._texts.popitem(last=False)
 
     def info(self) -> PrefixInfo:
-        """What is kept, and how often it was found."""
+        """The number and size of the texts, and the hits and misses."""
         with self._lock:
             return PrefixInfo(
                 texts=len(self._texts),

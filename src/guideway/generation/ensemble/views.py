@@ -66,7 +66,7 @@ def read(
     for view in views:
         match view:
             case System(text):
-                prompt = _after(text, prompt)
+                prompt = _with_system(text, prompt)
             case Rewritten(function):
                 prompt = _rewritten(function, prompt)
             case LastToken():
@@ -81,7 +81,7 @@ def read(
     return replace(found, tokens=found.tokens[-1:]) if last else found
 
 
-def _after(text: str, prompt: Given) -> Given:
+def _with_system(text: str, prompt: Given) -> Given:
     if isinstance(prompt, str):
         return text + prompt
     first, *rest = messages = read_messages(prompt)

@@ -76,7 +76,7 @@ class Free:
 
     def take(self, token: int) -> bool:
         self._count += 1
-        self._taken = _after(self._taken, token)
+        self._taken = _left_after(self._taken, token)
         return True
 
     def matches(self, text: str) -> bool:
@@ -177,7 +177,7 @@ class Held:
             return False
         self._state, self._row = self._constraint.advance(self._state, token), None
         self._unfitting = ()
-        self._taken = _after(self._taken, token)
+        self._taken = _left_after(self._taken, token)
         if self._free is not None:
             self._chosen = (*self._chosen, token) if self._free else self._chosen
             self._judged, self._free = self._count + 1, None
@@ -193,7 +193,7 @@ class Held:
         missing = self._least - self._count - 1
         if missing > 0 and self._refused < TRIES:
             longest = longest_path(self._constraint, after, missing)
-            others = _without(self.row(), token)
+            others = _remove(self.row(), token)
             if longest is not None and longest < missing and others.any():
                 self._row = others
                 self._refused += 1
@@ -246,7 +246,7 @@ def across_row(vocabulary: Vocabulary, taken: Taken) -> Row:
     return pack(across(vocabulary, taken), vocabulary.width)
 
 
-def _after(taken: Taken, token: int) -> Taken:
+def _left_after(taken: Taken, token: int) -> Taken:
     """The tokens taken back that remain after `token`; none if it is another one."""
     return taken[1:] if taken and taken[0] == token else ()
 
@@ -269,7 +269,7 @@ def chosen(
     return tuple(found)
 
 
-def _without(row: Row, token: int) -> Row:
+def _remove(row: Row, token: int) -> Row:
     rest = row.copy()
     rest[token >> 5] &= ~np.uint32(1 << (token & 31))
     return rest

@@ -134,7 +134,7 @@ class Sequence:
         """
         began = time.perf_counter()
         ends, held = token in self.vocabulary.eos_ids, self.constrained
-        taken = ends or self._kept(self._cursor.take(token))
+        taken = ends or self._note_loss(self._cursor.take(token))
         over = taken and not ends and self._cursor.over
         self._note_time(began)
         if not taken:
@@ -165,7 +165,7 @@ class Sequence:
         """Return True if a token of `row` may be taken; if not, `row` gets narrower."""
         if token in self.vocabulary.eos_ids:
             return True
-        return self._kept(self._cursor.admits(token), rank)
+        return self._note_loss(self._cursor.admits(token), rank)
 
     def narrow(self) -> bool:
         """Remove from `row` what does not fit into `most` tokens; return whether there was any."""
@@ -178,7 +178,7 @@ class Sequence:
         """Return True if an end fits after a token; if not, `row` is reduced to such tokens."""
         if token in self.vocabulary.eos_ids:
             return True
-        return self._kept(self._cursor.fits(token), rank)
+        return self._note_loss(self._cursor.fits(token), rank)
 
     def shorten(self) -> None:
         """Note that the budget has changed the text."""
@@ -302,7 +302,7 @@ class Sequence:
             queue_time=self.queued,
         )
 
-    def _kept(self, taken: bool, rank: float = math.inf) -> bool:
+    def _note_loss(self, taken: bool, rank: float = math.inf) -> bool:
         """`taken`; where it is False because of the budget, the rank of the token is noted."""
         if not taken and self._cursor.crowded > self._crowded:
             self.lost = max(self.lost, rank)

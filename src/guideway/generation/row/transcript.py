@@ -96,13 +96,13 @@ class Transcript:
 
     def take(self, *, final: bool = False) -> str:
         """The text that was not taken yet; all of it if `final`, else what nothing can change."""
-        end = len(self._bytes) - (0 if final and not self._waits else self._held())
+        end = len(self._bytes) - (0 if final and not self._waits else self._held_back())
         end = max(end, self._taken)
         piece = bytes(self._bytes[self._taken : end])
         self._taken = end
         return self._decoder.decode(piece, final)
 
-    def _held(self) -> int:
+    def _held_back(self) -> int:
         """Number of last bytes that may begin a stop string or the joint."""
         if self._joint:
             return len(self._bytes)

@@ -242,7 +242,7 @@ class _Reader:
     def alternatives(self, depth: int) -> list[Step]:
         """The steps of `a|b|c`, to the end or a bracket that closes."""
         ways = [self._sequence(depth)]
-        while self._takes("|"):
+        while self._skip("|"):
             ways.append(self._sequence(depth))
         if depth > DEEPEST or sum(map(len, ways)) > MOST_STEPS:
             raise self.refusal()
@@ -259,7 +259,7 @@ class _Reader:
         return steps
 
     def _item(self, depth: int) -> list[Step]:
-        if self._takes("(?!"):
+        if self._skip("(?!"):
             steps: list[Step] = [("not", self._atom())]
         elif (found := _GROUP.match(self.pattern, self.at)) and depth <= DEEPEST:
             self.at, outer = found.end(), self.fold
@@ -268,7 +268,7 @@ class _Reader:
             self.fold = outer
         else:
             return [("read", self._atom())]
-        if not self._takes(")"):
+        if not self._skip(")"):
             raise self.refusal()
         return steps
 
@@ -290,7 +290,7 @@ class _Reader:
         low, high = _SIGNS.get(sign) or (int(least), int(most or -1 if comma else least))
         many = low + (1 if high < 0 else high - low)
         silent = all(step[0] == "not" for step in item)
-        if silent or high == 0 or self._takes("+") or many * (len(item) + 1) > MOST_STEPS:
+        if silent or high == 0 or self._skip("+") or many * (len(item) + 1) > MOST_STEPS:
             raise self.refusal()
         steps = item * low
         if high < 0 and low:  # back to the last round
@@ -304,7 +304,7 @@ class _Reader:
                 steps += [_fork(1, left * (len(item) + 1), lazy), *item]
         return steps
 
-    def _takes(self, text: str) -> bool:
+    def _skip(self, text: str) -> bool:
         found = self.pattern.startswith(text, self.at)
         self.at += len(text) * found
         return found
@@ -420,16 +420,16 @@ class Splitter:
             if not matches:
                 return None
             preferred = claim.pending[: matches[0]]
-        against = frozenset(self._after([*claim.against, *preferred], atoms, stop=False))
+        against = frozenset(self._threads_after([*claim.against, *preferred], atoms, stop=False))
         matched = any(
             step == self._match and not none_of & atoms for step, none_of in claim.against
         )
-        items = tuple(self._after(claim.items, atoms, stop=True))
+        items = tuple(self._threads_after(claim.items, atoms, stop=True))
         if matched or not items or (self._match, 0) in against:
             return None
         return Claim(items, against, fresh=False)
 
-    def _after(self, items: Iterable[Item], atoms: int, *, stop: bool) -> list[Item]:
+    def _threads_after(self, items: Iterable[Item], atoms: int, *, stop: bool) -> list[Item]:
         """Threads after a character; `stop` drops those after a matching one."""
         found: dict[Item, None] = {}
         for step, none_of in items:

@@ -38,7 +38,7 @@ DIGIT: Final = r"\p{N}"
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Tokenization:
-    """How a tokenizer cuts texts.
+    """The steps by which a tokenizer cuts texts.
 
     Attributes:
         merges: tokens that may be neighbours.
@@ -98,7 +98,7 @@ def read_tokenization(backend: Backend) -> Tokenization:
         excluded=tuple(merges.cut(symbols[number]) for number in sorted(alone)),
         fallback=fallback,
         characters=Characters([each.atoms for each in programs], replaced, forms),
-        known=_known(vocab, replaced) if fallback else None,
+        known=_single_tokens(vocab, replaced) if fallback else None,
         splitters=tuple(map(Splitter, programs)),
         added=added,
         tokenizer=_plain(backend),
@@ -210,7 +210,7 @@ def _symbols(piece: str, vocab: Mapping[str, int]) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _known(vocab: Mapping[str, int], replaced: Mapping[str, str]) -> frozenset[str]:
+def _single_tokens(vocab: Mapping[str, int], replaced: Mapping[str, str]) -> frozenset[str]:
     """Characters that are tokens, as in a text."""
     plain = {piece for piece in vocab if len(piece) == 1 and piece not in replaced.values()}
     return frozenset(plain | {old for old, new in replaced.items() if new in vocab})

@@ -262,7 +262,7 @@ class SplitSets:
         found = int(self._table[splits, sort]) if sort < self._table.shape[1] else _UNKNOWN
         if found == _UNKNOWN:
             atoms = self._characters.atoms(sort)
-            after = (self._after(split, atoms) for split in self._sets[splits])
+            after = (self._split_after(split, atoms) for split in self._sets[splits])
             found = self._number(frozenset(split for split in after if split is not None))
             while sort >= self._table.shape[1]:
                 more = np.full_like(self._table, _UNKNOWN)
@@ -315,7 +315,7 @@ class SplitSets:
         pairs = zip(self._splitters, split.claims, strict=True)
         return all(splitter.ends(claim) for splitter, claim in pairs)
 
-    def _after(self, split: Split, atoms: tuple[int, ...]) -> Split | None:
+    def _split_after(self, split: Split, atoms: tuple[int, ...]) -> Split | None:
         found: list[Claim] = []
         for splitter, claim, bits in zip(self._splitters, split.claims, atoms, strict=True):
             after = splitter.read(claim, bits)
@@ -442,7 +442,7 @@ class CanonicalAutomaton:
         )
         self._states: list[State] = [State(DEAD, b"", NONE)]
         self._numbers: dict[State, int] = {self._states[0]: DEAD_STATE}
-        self._after = dict[tuple[int, int, bool], int]()
+        self._next = dict[tuple[int, int, bool], int]()
         self._rows = dict[tuple[int, bool], Numbers]()
         self._completions = dict[tuple[bytes, int], Completions]()
         self._encoded = dict[bytes, tuple[int, ...] | None]()
@@ -500,10 +500,10 @@ class CanonicalAutomaton:
     def after(self, state: int, token: int, *, joined: bool) -> int:
         """The state after one more token, 0 if there is none; `joined`: in the same piece."""
         key = (state, token, joined)
-        found = self._after.get(key)
+        found = self._next.get(key)
         if found is None:
             number = self._number(self._following(state, token, joined))
-            found = remember(self._after, key, number, _MOST_KNOWN)
+            found = remember(self._next, key, number, _MOST_KNOWN)
         return found
 
     def afters(self, state: int, tokens: Ids, *, joined: bool) -> Numbers:
