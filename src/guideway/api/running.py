@@ -111,7 +111,7 @@ def _batches(jobs: list[Job | Failed], size: int | None) -> Iterator[list[Job | 
 
 @final
 class _Batch:
-    """The jobs of some prompts, and what came out of them so far, by their places."""
+    """The jobs of some prompts, and their results so far, by place."""
 
     def __init__(
         self,

@@ -22,7 +22,7 @@ from guideway.automaton.kernels import layout as at
 from guideway.automaton.kernels.layout import Name, Object
 from guideway.automaton.lexer_dfa import LexerDfa
 from guideway.automaton.token_tries import Row
-from guideway.json_schema.arrays import DifferentStrings, ItemsTemplate
+from guideway.json_schema.arrays import DistinctStrings, ItemsTemplate
 from guideway.json_schema.formula_derivative import Rest as ItemsRest
 from guideway.json_schema.key_classes import Members, Unnamed
 from guideway.json_schema.members import Dependent
@@ -142,7 +142,7 @@ def describe_whole(call: Call, pda: Nodes, machine: Derivatives) -> int | None:
         case ObjectTemplate(reading=Independent() as reading), argument if argument == START:
             return describe_object(reading.members, reading.style, pda, machine)
         case ItemsTemplate() as template, ItemsRest() as argument:
-            strings = template.different_strings(argument)
+            strings = template.distinct_strings(argument)
             return None if strings is None else describe_strings(strings, template.style, pda)
         case WordsTemplate() as template, argument:
             return _describe_verbatim(template.verbatim(argument), pda)
@@ -208,7 +208,7 @@ def describe_object(
     return pda.arena.make(at.LITERAL, pda.arena.pool(b"{"), 1, opened)
 
 
-def describe_strings(strings: DifferentStrings, style: JsonStyle, pda: Nodes) -> int | None:
+def describe_strings(strings: DistinctStrings, style: JsonStyle, pda: Nodes) -> int | None:
     """Node of an array of distinct strings, read as keys; None if some spelling is missing."""
     dfa, arena = pda.dfa, pda.arena
     most = 0 if strings.high is None else strings.high + 1
@@ -348,7 +348,7 @@ class FrameNames:
         return self.others and any_key
 
     def came(self, text: int) -> bool:
-        """Return True if a key that is no name came before, or too many came to search."""
+        """Return True if an undeclared key is used already, or too many are used to search them."""
         extras, left = self._extras, _KEYS
         while extras and left:
             found, extras = divmod(self._arena.number("extras.rows", extras), 1 << 32)
@@ -395,7 +395,7 @@ class FrameNames:
 
 @final
 class MemberNodes:
-    """The states of all objects of one template; what follows a name is NAMED until it is read."""
+    """The states of all objects of one template; a NAMED node follows a name until it is read."""
 
     def __init__(
         self,
@@ -424,7 +424,7 @@ class MemberNodes:
         return arena.choice([pda.node(concat(style.closing, end)), member])
 
     def named(self, state: int, key: int) -> Expr:
-        """Expression of what follows the closing quote of a name in a state."""
+        """Expression of the rest after the closing quote of a name."""
         return self._machine.unfold(Call(self._template, Member(self._rests[state], key)))
 
     def _member(self, rest: Rest) -> int:

@@ -312,7 +312,7 @@ def counted_apart(
 def holds(
     expr: Expr, wanted: "Callable[[Expr], bool]", follower: Expr, known: "dict[Expr, bool]"
 ) -> bool:
-    """Return True if a `wanted` part is directly followed by `behind` somewhere in an expression.
+    """Return True if `follower` directly follows a `wanted` part somewhere in an expression.
 
     Operands of conjunctions and complements are not searched.
     """

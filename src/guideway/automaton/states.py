@@ -227,7 +227,7 @@ class States:
         return found
 
     def _enter(self, pda: PushdownAutomaton, rest: Expr) -> State:
-        """The state of what follows; of the plain engine where the kernels are unsure."""
+        """The state of a rest of the text; of the plain engine where the kernels are unsure."""
         macro = pda.enter(rest)
         if not pda.arena.macro(macro)[1]:
             return self._state(pda, macro)
@@ -296,7 +296,7 @@ class States:
         return state.end(self.mask_cache.ends, self.rest(state))
 
     def rest(self, state: State) -> Expr:
-        """Expression of what follows; the plain engine replays the way from the last known one."""
+        """Expression of the rest; the plain engine replays the tokens after the last known rest."""
         with self.lock:
             begun, steps = state.way()
             rest = begun.known_rest()

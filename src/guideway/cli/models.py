@@ -231,7 +231,7 @@ def read_row(number: int, line: str, keys: Sequence[str]) -> Row:
 def read_rows(
     lines: Sequence[str], keys: Sequence[str], asked: Callable[[Prompt], Prompt]
 ) -> list[Row]:
-    """The rows of lines; `asked` makes the model's prompt of that of a line."""
+    """The rows of lines; `asked` turns the prompt of a line into the model's prompt."""
     rows = (read_row(number, line, keys) for number, line in enumerate(lines))
     return [row if row.error else replace(row, prompt=asked(row.prompt)) for row in rows]
 

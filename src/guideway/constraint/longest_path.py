@@ -60,7 +60,7 @@ def _following(constraint: CompiledConstraint, state: DecodeState) -> Iterator[D
 
 @lru_cache(16)
 def _short_first(vocabulary: Vocabulary) -> NDArray[np.int64]:
-    """The ids that end no text, by the length of what they show there."""
+    """The ids that end no text, shortest spelling first."""
     shown = [(len(vocabulary.shown(token)), token) for token in range(vocabulary.width)]
     ids = [token for _, token in sorted(shown) if token not in vocabulary.eos_ids]
     return np.array(ids, np.int64)

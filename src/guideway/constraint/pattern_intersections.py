@@ -378,7 +378,7 @@ class _Kept:
         return self._part_of(part, 0)
 
     def _part_of(self, part: Any, depth: int) -> dict[str, Any]:
-        """The same for a subschema; {} if it is too deep."""
+        """The keywords of strings in a subschema; {} if it is too deep."""
         if part.__class__ is not dict or depth > _DEEPEST or self._left < 0:
             return {}
         self._left -= 1

@@ -340,7 +340,7 @@ class Captured:
     def _found(
         self, cache: EnsembleCache, size: int, length: int, charts: list[Tables] | None, plan: Plan
     ) -> Frame | None:
-        """A frame that is kept, or a new one; None if it cannot be made, which is said once."""
+        """A frame kept earlier, or a new one; None with a warning if it cannot be made."""
         ensemble, stream = self._ensemble, None
         if ensemble.device.type == "cuda":
             stream = torch.cuda.current_stream(ensemble.device).cuda_stream
@@ -364,7 +364,7 @@ class Captured:
         return frame
 
     def _steps(self, frame: Frame) -> list[Event]:
-        """Launch, and take what was drawn."""
+        """Launch steps, and take the drawn tokens."""
         rows = self.batch.rows
         count = 1 if frame.board is None else min(self._many, _most_left(rows))
         if frame.board is None:
@@ -415,7 +415,7 @@ class Captured:
         return events, rewound
 
     def _drop(self, frame: Frame, before: list[int], less: int) -> None:
-        """Leave out rows that have ended, and keep what they had read `before` their last token."""
+        """Remove rows that have ended, and keep their cache from `before` their last token."""
         rows = self.batch.rows
         ended = [n for n, row in enumerate(rows) if row.finish_reason is not None]
         if not ended:

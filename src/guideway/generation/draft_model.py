@@ -141,7 +141,7 @@ class TextDraft(_ModelDrafter):
     """Drafts of a model with other tokens: its most probable text, in the target's tokens."""
 
     def __init__(self, ensemble: Ensemble, own: PromptReader, target: PromptReader) -> None:
-        """A drafter that reads with `own` what `target` wrote, and the other way round."""
+        """A drafter; `own` reads its texts, and `target` those of the target."""
         super().__init__(ensemble)
         self._own, self._target = own, target
 

@@ -45,7 +45,7 @@ class Drafter(Protocol):
 
 @final
 class Lookup:
-    """Strings that the constraint forces, and what followed the last tokens where they came before.
+    """Strings that the constraint forces, and tokens after an earlier copy of the last tokens.
 
     The places are the prompt, the text, and earlier texts of the same model (LLMA, Yang et al.
     2023, arXiv 2304.04487; prompt lookup decoding, Saxena 2023). Under a constraint, only allowed

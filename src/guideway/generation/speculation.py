@@ -42,7 +42,7 @@ class Rates:
     """Shares of right drafted tokens by origin, and the costs of drafts."""
 
     def __init__(self) -> None:
-        """Nothing is known but what is usual."""
+        """Begin with the usual rates."""
         self._seen = dict[Origin, tuple[float, float]]()
         self._lost, self._forwards = dict[str, float](), 0.0  # by the name of the first origin
 

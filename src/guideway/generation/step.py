@@ -111,7 +111,7 @@ def held_step(ensemble: Ensemble, batch: Batch, late: Late) -> Stepped:
 def _parted(
     ensemble: Ensemble, batch: Batch, logits: Logits, found: Verified, before: list[int]
 ) -> Stepped:
-    """The rows that go on, and those that still draw; what those that ended have read is kept."""
+    """The rows that go on, and those that still draw; the cache of ended rows is kept."""
     (events, accepted, left), rows = found, batch.rows
     ended = {place for place, row in enumerate(rows) if row.finish_reason is not None}
     if batch.cache is not None:

@@ -180,7 +180,7 @@ class Texts:
         return Texts, (sources, self.vocabulary, self._joint, self._start, self._most)
 
     def call(self, rows: int | None = None) -> Call:
-        """The running call, checked; without one, what `prompt_length` tells."""
+        """The running call, checked; without one, a call that begins at `prompt_length`."""
         call = running_call()
         count = len(self._each)
         if call is None:

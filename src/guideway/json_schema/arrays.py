@@ -60,7 +60,7 @@ from guideway.language.regular import SOMETHING
 
 @final
 @dataclass(frozen=True, slots=True)
-class DifferentStrings:
+class DistinctStrings:
     """Items of such an array: strings that `begun` matches after the quote, or `words`.
 
     `begun` is EMPTY if all strings are listed. There are `low` to `high` items.
@@ -72,10 +72,10 @@ class DifferentStrings:
     high: int | None
 
 
-def different_strings(said: Formula, value: Callable[[Formula], Expr]) -> DifferentStrings | None:
+def distinct_strings(formula: Formula, value: Callable[[Formula], Expr]) -> DistinctStrings | None:
     """The items of an array of distinct strings, None for any other formula."""
     items, low, high = list[Formula](), 0, None
-    for part in said.parts if isinstance(said, Every) else (said,):
+    for part in formula.parts if isinstance(formula, Every) else (formula,):
         match part:
             case Leaf(Items(0, item)):
                 items.append(item)
@@ -92,9 +92,9 @@ def different_strings(said: Formula, value: Callable[[Formula], Expr]) -> Differ
         listed = words_of(strings)
         if listed is None or low > 1 or high is not None:
             return None
-        return DifferentStrings(EMPTY, listed[0], low, high)
+        return DistinctStrings(EMPTY, listed[0], low, high)
     if isinstance(strings, Concat) and strings.head is QUOTE and strings.regular:
-        return DifferentStrings(strings.tail, (), low, high)
+        return DistinctStrings(strings.tail, (), low, high)
     return None
 
 
@@ -129,11 +129,11 @@ def can_end(ways: Ways, start: Rest, look: "Callable[[Expr], bool | None]") -> b
 def _following(ways: Ways, ahead: _Ahead) -> list[tuple[_Ahead, Formula | None]]:
     rest, found = ahead.rest, list[tuple[_Ahead, Formula | None]]()
     for step in ways.steps(rest):
-        plain = Rest(step.position, frozenset(), step.said)
+        plain = Rest(step.position, frozenset(), step.formula)
         if rest.twice is None:
             found.append((_Ahead(plain), step.value))
             continue
-        waiting = Rest(step.position, rest.used, step.said, True)
+        waiting = Rest(step.position, rest.used, step.formula, True)
         found.append((_Ahead(plain), among(step.value, rest.used)))
         if ahead.again is None:
             found.append((_Ahead(waiting, step.value), step.value))
@@ -152,9 +152,9 @@ def repeatable(ways: Ways, start: Rest, look: "Callable[[Expr], bool | None]") -
         for step in ways.steps(rest):
             if not look(ways.value(step.value)):
                 continue
-            if can_end(ways, Rest(step.position, frozenset(), step.said), look):
+            if can_end(ways, Rest(step.position, frozenset(), step.formula), look):
                 found = any_of(found, step.value)
-            after = Rest(step.position, rest.used, step.said, True)
+            after = Rest(step.position, rest.used, step.formula, True)
             if after not in seen:
                 seen.add(after)
                 todo.append(after)
@@ -171,15 +171,15 @@ def deal(ways: Ways, start: Rest, least: Least) -> "Dealt | None":
     """Distinct unused values for items that complete the array, None if there are none."""
     dealt = Dealt(ways, start.used, least)
     stack = [(start, iter(ways.steps(start)))]
-    on_the_way, hopeless = {(start.position, start.said)}, set[object]()
+    on_the_way, hopeless = {(start.position, start.formula)}, set[object]()
     tries = 0
-    while not ways.may_close(stack[-1][0].said):
+    while not ways.may_close(stack[-1][0].formula):
         rest, steps = stack[-1]
-        step = next((s for s in steps if (s.position, s.said) not in on_the_way), None)
+        step = next((s for s in steps if (s.position, s.formula) not in on_the_way), None)
         if step is None:
             hopeless.add(_situation(rest, dealt))
             stack.pop()
-            on_the_way.remove((rest.position, rest.said))
+            on_the_way.remove((rest.position, rest.formula))
             if not stack:
                 return None
             dealt.drop()
@@ -187,12 +187,12 @@ def deal(ways: Ways, start: Rest, least: Least) -> "Dealt | None":
         tries += 1
         pay(tries)
         if dealt.add(step.value):
-            after = Rest(step.position, start.used, step.said, False)
+            after = Rest(step.position, start.used, step.formula, False)
             if hopeless and _situation(after, dealt) in hopeless:
                 dealt.drop()
                 continue
             stack.append((after, iter(ways.steps(after))))
-            on_the_way.add((after.position, after.said))
+            on_the_way.add((after.position, after.formula))
     return dealt
 
 
@@ -204,14 +204,14 @@ def critical(ways: Ways, start: Rest, least: Least) -> frozenset[Exact] | None:
     found: set[Exact] = set()
     for value in dealt.scarce():
         if not dealt.can_do_without(value):
-            without = Rest(start.position, start.used | {value}, start.said, False)
+            without = Rest(start.position, start.used | {value}, start.formula, False)
             if deal(ways, without, least) is None:
                 found.add(value)
     return frozenset(found)
 
 
 def _situation(rest: Rest, dealt: "Dealt") -> object:
-    return rest.position, rest.said, frozenset(Counter(dealt.items).items())
+    return rest.position, rest.formula, frozenset(Counter(dealt.items).items())
 
 
 @final
@@ -319,21 +319,21 @@ class ItemsTemplate:
     """Unfolds the rest of an array, given its formula."""
 
     def __init__(
-        self, said: Formula, value: Callable[[Formula], Expr], style: JsonStyle, judge: Outlines
+        self, formula: Formula, value: Callable[[Formula], Expr], style: JsonStyle, judge: Outlines
     ) -> None:
-        self._said, self._value, self.style = said, value, style
-        self._ways = Ways(said, value, judge)
+        self._formula, self._value, self.style = formula, value, style
+        self._ways = Ways(formula, value, judge)
         # Of the last caller, weakly: it would live as long as schemas share a template.
         self._unfolded: tuple[ref[Look] | None, dict[Hashable, Expr]] = None, {}
 
-    def different_strings(self, rest: Rest) -> DifferentStrings | None:
+    def distinct_strings(self, rest: Rest) -> DistinctStrings | None:
         """The items, if the formula only asks for distinct strings."""
         whole = rest.position < 0 and rest.twice is False
-        return different_strings(rest.said, self._value) if whole else None
+        return distinct_strings(rest.formula, self._value) if whole else None
 
     def start(self) -> Expr:
         none = frozenset[None]()
-        starts = (Rest(-1, none, said, twice) for said, twice in split_twice(self._said))
+        starts = (Rest(-1, none, formula, twice) for formula, twice in split_twice(self._formula))
         return alt(*(call(self, rest) for rest in starts))
 
     def unfold(self, argument: Hashable, look: Look) -> Expr:
@@ -383,7 +383,7 @@ class ItemsTemplate:
     def parts(self, argument: Hashable) -> Iterator[Expr]:
         rest = cast("Rest", argument)
         for position in range(-1, self._ways.single):
-            steps = self._ways.steps(Rest(position, frozenset(), rest.said))
+            steps = self._ways.steps(Rest(position, frozenset(), rest.formula))
             yield from (self._value(step.value) for step in steps)
 
     def least(self, argument: Hashable, least: Least) -> bytes | None:
@@ -424,7 +424,7 @@ class ItemsTemplate:
     def _doubtful(self, rest: Rest, look: Look) -> Expr:
         """An item after an unknown one: only prefixes of infinitely many values are sure."""
         steps, options = self._ways.steps(rest), list[Expr]()
-        free = all(self._ways.may_close(step.said) for step in steps)  # it leaves later items free
+        free = all(self._ways.may_close(step.formula) for step in steps)  # later items are free
         if rest.twice is False and free and look.spellable == ALL_BYTES:
             options = [part for step in steps for part in options_in(self._value(step.value))]
         begun = [found for part in options if (found := self._open_prefix(part, look)) is not None]
@@ -447,8 +447,8 @@ class ItemsTemplate:
     ) -> Iterator[tuple[Formula, Rest]]:
         """Conditions on the next item that lead to an end, and the rest after it."""
         for step in self._ways.steps(rest):
-            plain = Rest(step.position, frozenset(), step.said)
-            after = Rest(step.position, rest.used, step.said, rest.twice)
+            plain = Rest(step.position, frozenset(), step.formula)
+            after = Rest(step.position, rest.used, step.formula, rest.twice)
             if rest.twice is None:
                 yield step.value, plain
             elif rest.twice:
@@ -484,7 +484,7 @@ class ItemsTemplate:
         return [
             self._value(step.value)
             for step in self._ways.steps(rest)
-            if self._ways.ends(Rest(step.position, rest.used, step.said, rest.twice))
+            if self._ways.ends(Rest(step.position, rest.used, step.formula, rest.twice))
         ]
 
     def _words(self, rest: Rest, least: Least) -> list[bytes] | None:
@@ -510,7 +510,7 @@ class ItemsTemplate:
     ) -> tuple[bytes, Rest] | None:
         """The least item that leads to another position or formula, and the rest after it."""
         for value, after in self._options(rest, look, least):
-            stays = after.said is rest.said and after.position == rest.position
+            stays = after.formula is rest.formula and after.position == rest.position
             if not stays and after.twice is not None:
                 word = least(self._value(value))
                 if word is not None:
@@ -520,4 +520,4 @@ class ItemsTemplate:
 
 def _rest_after(rest: Rest, captured: bytes | None) -> Rest:
     value = UNKNOWN if captured is None else read_exact(captured)
-    return Rest(rest.position, rest.used | {value}, rest.said, rest.twice)
+    return Rest(rest.position, rest.used | {value}, rest.formula, rest.twice)

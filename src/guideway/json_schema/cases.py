@@ -122,9 +122,9 @@ def items_of(case: Case) -> Callable[[int], Formula]:
             several.append((index, atom.start, atom.value))
 
     def item(position: int) -> Formula:
-        said = {index: value for index, start, value in several if start <= position}
-        said |= single.get(position, {})
-        return all_of(*(said[index] for index in sorted(said)))
+        formula = {index: value for index, start, value in several if start <= position}
+        formula |= single.get(position, {})
+        return all_of(*(formula[index] for index in sorted(formula)))
 
     return item
 

@@ -99,13 +99,13 @@ def like_one(lists: Iterable[Like]) -> Formula:
     return like((value for value, count in values.items() if count == 1), places)
 
 
-def merged(said: Formula) -> Formula:
+def merged(formula: Formula) -> Formula:
     """Merge all lists, and all denials, of a conjunction into one."""
-    if not isinstance(said, Every):
-        return said
+    if not isinstance(formula, Every):
+        return formula
     held: Like | None = None
     denied, places, others = set[Exact](), set[Address](), list[Formula]()
-    for part in said.parts:
+    for part in formula.parts:
         atom = part.atom if isinstance(part, Leaf) else None
         if isinstance(atom, Like):
             held = atom if held is None else Like(held.values & atom.values, held.places)
@@ -114,22 +114,22 @@ def merged(said: Formula) -> Formula:
             places |= atom.places
         else:
             others.append(part)
-    if len(said.parts) - len(others) < 2:
-        return said
+    if len(formula.parts) - len(others) < 2:
+        return formula
     spend(len(denied))
     if held is None:
         return all_of(*others, opposite(like(denied, places)))
     return all_of(*others, like(held.values - denied, held.places))
 
 
-def alternatives(said: Formula, spell: Callable[[Like], list[Formula]]) -> list[Formula]:
+def alternatives(formula: Formula, spell: Callable[[Like], list[Formula]]) -> list[Formula]:
     """Alternatives without `Like`, one for each listed value; `spell` gives their formulas."""
-    if isinstance(said, Some) and _lists(said):
-        plain = any_of(*(part for part in said.parts if not _lists(part)))
-        listed = [part for part in said.parts if _lists(part)]
+    if isinstance(formula, Some) and _lists(formula):
+        plain = any_of(*(part for part in formula.parts if not _lists(part)))
+        listed = [part for part in formula.parts if _lists(part)]
         return [_spelled_out(plain, spell), *(a for p in listed for a in alternatives(p, spell))]
-    said = merged(said)
-    parts = said.parts if isinstance(said, Every) else (said,)
+    formula = merged(formula)
+    parts = formula.parts if isinstance(formula, Every) else (formula,)
     for part in parts:
         values = list_of(part)
         if values is not None:
@@ -137,20 +137,20 @@ def alternatives(said: Formula, spell: Callable[[Like], list[Formula]]) -> list[
                 spend(_LEVEL * len(values.values))
             rest = [_spelled_out(other, spell) for other in parts if other is not part]
             return [all_of(value, *rest) for value in spell(values)]
-    return [_spelled_out(said, spell)]
+    return [_spelled_out(formula, spell)]
 
 
-def _lists(said: Formula) -> bool:
-    return any(isinstance(atom, Like) for atom in atoms(said))
+def _lists(formula: Formula) -> bool:
+    return any(isinstance(atom, Like) for atom in atoms(formula))
 
 
-def list_of(said: Formula) -> Like | None:
+def list_of(formula: Formula) -> Like | None:
     """The list that a formula is, if it is one."""
-    atom = said.atom if isinstance(said, Leaf) else None
+    atom = formula.atom if isinstance(formula, Leaf) else None
     return atom if isinstance(atom, Like) else None
 
 
-def _spelled_out(said: Formula, spell: Callable[[Like], list[Formula]]) -> Formula:
+def _spelled_out(formula: Formula, spell: Callable[[Like], list[Formula]]) -> Formula:
     """Replace lists, and denials of a few values, by formulas about their parts."""
 
     def told(atom: Atom) -> Formula | None:
@@ -160,7 +160,7 @@ def _spelled_out(said: Formula, spell: Callable[[Like], list[Formula]]) -> Formu
             return opposite(any_of(*map(exactly, atom.values)))
         return None
 
-    return replace(said, told)
+    return replace(formula, told)
 
 
 def exactly(value: Exact) -> Formula:
@@ -364,7 +364,7 @@ def exactly_one(
             overlaps[first].append(second)
             overlaps[second].append(first)
     if halved and _are_dense(overlaps):
-        return _one_by_halves([(said, opposite(said)) for said in branches])
+        return _one_by_halves([(formula, opposite(formula)) for formula in branches])
     for index, others in enumerate(overlaps):
         for other in others:
             if other not in opposites:
@@ -421,7 +421,7 @@ class Reader(Protocol):
 
     document: Document
 
-    def said(self, address: Address | None) -> Formula:
+    def formula(self, address: Address | None) -> Formula:
         """Formula: the schema holds."""
         ...
 
@@ -465,7 +465,7 @@ def unevaluated(reader: Reader, schema: Schema, kind: Kind) -> Formula:
     held = schema.objects.unevaluated if kind == "object" else schema.arrays.unevaluated
     if held is None:
         return TRUE
-    value, parts = reader.said(held), list[Formula]()
+    value, parts = reader.formula(held), list[Formula]()
     for condition, seen in _Finder(reader, kind, schema).around(schema, 0, outermost=True):
         rest = TRUE
         if not seen.all and kind == "object":
@@ -542,7 +542,7 @@ class _Finder:
         return _Seen(
             arrays.items is not None or unevaluated,
             count=len(arrays.prefix),
-            holding=(self._reader.said(contains.schema),)
+            holding=(self._reader.formula(contains.schema),)
             if contains is not None and marked
             else (),
         )

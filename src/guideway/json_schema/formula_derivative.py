@@ -59,7 +59,7 @@ class Now:
 
     def opposite(self) -> Formula:
         """Never called: a part is read once."""
-        raise GuidewayError("what is said of a part has no opposite")
+        raise GuidewayError("the formula of a part has no opposite")
 
 
 def now(value: Formula) -> Formula:
@@ -173,10 +173,10 @@ def _too_many(value: Formula) -> LimitError:
     )
 
 
-def _conjuncts(said: Formula) -> frozenset[Formula]:
-    if said is TRUE:
+def _conjuncts(formula: Formula) -> frozenset[Formula]:
+    if formula is TRUE:
         return frozenset()
-    return frozenset(said.parts if isinstance(said, Every) else (said,))
+    return frozenset(formula.parts if isinstance(formula, Every) else (formula,))
 
 
 def _united(options: list[Pairs]) -> Pairs:
@@ -226,12 +226,12 @@ Twice: TypeAlias = bool | None
 """True if some value must repeat, False if none may; None if it does not matter."""
 
 
-def split_twice(said: Formula) -> list[tuple[Formula, Twice]]:
+def split_twice(formula: Formula) -> list[tuple[Formula, Twice]]:
     """Split a formula by `Twice`: must all items differ, or must one repeat?"""
-    signs = {atom.sign for atom in atoms(said) if isinstance(atom, Distinct)}
+    signs = {atom.sign for atom in atoms(formula) if isinstance(atom, Distinct)}
     if not signs:
-        return [(said, None)]
-    different, equal = _where(said, True), _where(said, False)
+        return [(formula, None)]
+    different, equal = _where(formula, True), _where(formula, False)
     options: list[tuple[Formula, Twice]] = [
         (different, False if True in signs else None),
         (equal, True if False in signs else None),
@@ -239,13 +239,13 @@ def split_twice(said: Formula) -> list[tuple[Formula, Twice]]:
     return [(rest, twice) for rest, twice in options if rest is not FALSE]
 
 
-def _where(said: Formula, distinct: bool) -> Formula:
+def _where(formula: Formula, distinct: bool) -> Formula:
     def change(atom: Atom) -> Formula:
         if isinstance(atom, Distinct):
             return TRUE if atom.sign is distinct else FALSE
         return leaf(atom)
 
-    return replace(said, change)
+    return replace(formula, change)
 
 
 def reach(atom: Atom) -> int:
@@ -315,7 +315,7 @@ class Rest:
 
     position: int
     used: Used
-    said: Formula
+    formula: Formula
     twice: Twice = None
 
 
@@ -325,18 +325,18 @@ class Step:
     """Condition on the next item, and the formula after it."""
 
     position: int
-    said: Formula
+    formula: Formula
     value: Formula
 
 
 @final
 class Ways:
-    """Steps from each position of an array with the formula `said`."""
+    """Steps from each position of an array with a formula."""
 
-    def __init__(self, said: Formula, value: Callable[[Formula], Expr], judge: Outlines) -> None:
+    def __init__(self, formula: Formula, value: Callable[[Formula], Expr], judge: Outlines) -> None:
         self.value = value
-        self._last = max((reach(atom) for atom in atoms(said)), default=0)
-        self.single = max((reach(a) for a in atoms(said) if isinstance(a, Item)), default=0)
+        self._last = max((reach(atom) for atom in atoms(formula)), default=0)
+        self.single = max((reach(a) for a in atoms(formula) if isinstance(a, Item)), default=0)
         self._judge = judge
         self._listed: dict[Formula, list[Exact]] = {}
         self._progress: dict[int, Progress] = {}
@@ -348,9 +348,9 @@ class Ways:
         if progress is None:
             progress = Progress(lambda atom: read_item(atom, position), self._judge)
             self._progress[position] = progress
-        found = progress.pairs(rest.said)
+        found = progress.pairs(rest.formula)
         behind = min(position + 1, self._last)
-        return [Step(behind, said, value) for said, value in found.items()]
+        return [Step(behind, formula, value) for formula, value in found.items()]
 
     def listed(self, value: Formula) -> list[Exact]:
         found = self._listed.get(value)
@@ -358,13 +358,13 @@ class Ways:
             found = self._listed[value] = self._judge.listed(value)
         return found
 
-    def may_close(self, said: Formula) -> bool:
+    def may_close(self, formula: Formula) -> bool:
         """Return True if the formula holds without further items."""
-        return holds(said, holds_at_end)
+        return holds(formula, holds_at_end)
 
     def ends(self, rest: Rest) -> bool:
         """Return True if the array may end here, repeated values included."""
-        return rest.twice is not True and self.may_close(rest.said)
+        return rest.twice is not True and self.may_close(rest.formula)
 
     def nearest(self, start: Rest, least: Least) -> list[bytes] | None:
         """A short completion, found greedily; None does not mean that there is none."""
@@ -389,17 +389,17 @@ class Ways:
         return None
 
     def _greedy(self, rest: Rest, step: Step) -> "list[tuple[Formula, Callable[[bytes], Rest]]]":
-        stays = step.said is rest.said and step.position == rest.position
+        stays = step.formula is rest.formula and step.position == rest.position
         if rest.twice is None:
-            plain = Rest(step.position, _NONE, step.said)
+            plain = Rest(step.position, _NONE, step.formula)
             return [] if stays else [(step.value, lambda word: plain)]
 
         def another(word: bytes) -> Rest:
-            return Rest(step.position, rest.used | {read_exact(word)}, step.said, rest.twice)
+            return Rest(step.position, rest.used | {read_exact(word)}, step.formula, rest.twice)
 
         found = [(beside(step.value, rest.used), another)]
         if rest.twice is True:
-            behind = Rest(step.position, _NONE, step.said)
+            behind = Rest(step.position, _NONE, step.formula)
             return [(among(step.value, rest.used), lambda word: behind), *found]
         return [] if stays else found
 

@@ -294,12 +294,12 @@ def read_exact(text: bytes) -> Exact:
 
 
 def array(items: tuple[Exact, ...]) -> Exact:
-    """An array of items, or what is left of one."""
+    """An array of items, or the rest of one."""
     return "array", _same(items, items)
 
 
 def object_of(members: Iterable[tuple[str, Exact]]) -> Exact:
-    """An object of members, or what is left of one."""
+    """An object of members, or the rest of one."""
     parts = frozenset(members)
     return "object", _same(parts, (part for _, part in parts))
 
@@ -321,12 +321,12 @@ def levels_of(value: Exact) -> int:
 
 
 def members_of(value: Exact) -> dict[str, Exact]:
-    """The members of an object, or what is left of them."""
+    """The members of an object, or of the rest of one."""
     return dict(cast("frozenset[tuple[str, Exact]]", cast("Parts", value[1]).all))
 
 
 def items_of(value: Exact) -> tuple[Exact, ...]:
-    """The items of an array, or what is left of them."""
+    """The items of an array, or of the rest of one."""
     return cast("tuple[Exact, ...]", cast("Parts", value[1]).all)
 
 

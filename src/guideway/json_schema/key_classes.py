@@ -70,7 +70,7 @@ def lowers(spelling: Spelling, pattern: str) -> bool:
 
 
 def any_of_strings(parts: Iterable[Expr]) -> Expr:
-    """The strings that are among any of these, each what `strings_with` makes of a pattern."""
+    """The union of some sets, each made by `strings_with`."""
     listed = dict.fromkeys(parts)
     made = alt(*listed)
     if made not in listed:
@@ -79,7 +79,7 @@ def any_of_strings(parts: Iterable[Expr]) -> Expr:
 
 
 def plain_strings(strings: Expr) -> Expr | None:
-    """The same strings in UTF-8, if they are those with one of some patterns."""
+    """The same strings in UTF-8, if they are a union made by `strings_with`."""
     return _all_or_none(map(_plain, _parts.get(strings, (strings,))))
 
 
@@ -248,7 +248,7 @@ class Keysets:
         about = _by_name(case)
         kept: defaultdict[Formula, list[KeyClass]] = defaultdict(list)
         for part in classes:
-            kept[said_of(about[None], part)].append(part)
+            kept[formula_of(about[None], part)].append(part)
         unlimited = len(kept) == 1 and not ruled
         kept.pop(FALSE, None)
         if ordered and len(kept) > 1:
@@ -256,11 +256,11 @@ class Keysets:
         required = {atom.name for atom in case if isinstance(atom, Required)}
         return Members(
             tuple(str(name.name) for name in names),
-            tuple(value(said_of(about[name.name], name)) for name in names),
+            tuple(value(formula_of(about[name.name], name)) for name in names),
             tuple(name.name in required for name in names),
             tuple(
-                (None if unlimited else self._united(parts, classes, languages, ruled), value(said))
-                for said, parts in kept.items()
+                (None if unlimited else self._united(parts, classes, languages, ruled), value(rule))
+                for rule, parts in kept.items()
             ),
         )
 
@@ -307,7 +307,7 @@ class Keysets:
         return inside, (*outside, language)
 
 
-def said_of(atoms: Iterable[Atom], key: KeyClass) -> Formula:
+def formula_of(atoms: Iterable[Atom], key: KeyClass) -> Formula:
     """The formula of the value of a key, from atoms that all hold."""
     parts: list[Formula] = []
     for atom in atoms:
@@ -319,18 +319,18 @@ def said_of(atoms: Iterable[Atom], key: KeyClass) -> Formula:
     return parts[0] if len(parts) == 1 else all_of(*parts)
 
 
-def said_by_cases(keys: Sequence[KeyClass]) -> Callable[[tuple[Atom, ...], int], Formula]:
+def formulas_by_case(keys: Sequence[KeyClass]) -> Callable[[tuple[Atom, ...], int], Formula]:
     """Function from a case and the number of a key to its formula; keeps the last case."""
     last: tuple[Atom, ...] = ()
     about = _by_name(last)
 
-    def said(case: tuple[Atom, ...], key: int) -> Formula:
+    def formula(case: tuple[Atom, ...], key: int) -> Formula:
         nonlocal last, about
         if case is not last:
             last, about = case, _by_name(case)
-        return said_of(about[keys[key].name], keys[key])
+        return formula_of(about[keys[key].name], keys[key])
 
-    return said
+    return formula
 
 
 def _by_name(case: tuple[Atom, ...]) -> "defaultdict[str | None, list[Atom]]":

@@ -36,7 +36,7 @@ from guideway.json_schema.formulas import (
     holds,
     leaf,
 )
-from guideway.json_schema.key_classes import Keysets, Members, lowers, said_of
+from guideway.json_schema.key_classes import Keysets, Members, formula_of, lowers
 from guideway.json_schema.meaning import ConstantSplit, Meaning
 from guideway.json_schema.members import Dependent
 from guideway.json_schema.objects import json_object
@@ -77,8 +77,8 @@ class LazyLowering:
     def __init__(self, schema: LazySchema, source: JsonSchema) -> None:
         """Begin with nothing lowered, and read the parts that are decided now."""
         self._schema, self._source, self._style = schema, source, json_style(source)
-        # Rules that nobody holds are made anew, the same. They hold what makes them until they are
-        # entered: were they held here, what is dropped would wait for Python's collector.
+        # Rules are held weakly, and made again where nothing else holds them: a rule holds this
+        # object until it is entered, and such a cycle would wait for Python's collector.
         self._values: dict[int, Expr] = {}
         self._named: dict[int, ref[Rule]] = {}
         self._types: dict[str, Expr] = {}
@@ -90,16 +90,16 @@ class LazyLowering:
             self._lowering()
 
     def kept_for(self, whole: Expr) -> Expr:
-        """An expression with which all is forgotten that was made: what is made leads back here.
+        """An expression at whose end the caches are cleared, because they form reference cycles.
 
-        Nothing that is made may hold it. Without that half of all that waits for Python's collector
-        is this, and it looks at all objects twice as often.
+        Nothing that is made may hold it. Without this, half of the garbage that waits for Python's
+        collector is theirs, and the collector runs twice as often.
         """
         finalize(whole, self.forget).atexit = False
         return whole
 
     def forget(self) -> None:
-        """Forget what was made; who has some of it goes on with that, others make the same anew."""
+        """Clear the caches; expressions in use stay valid, others are made again."""
         for made in (self._values, self._named, self._types):
             made.clear()
         if self._formulas is not None:
@@ -168,11 +168,11 @@ class LazyLowering:
         names = (types,) if types.__class__ is str else types
         if types and _PARTED.isdisjoint(names):
             return self._plain_value(raw)
-        said = self._schema.said(raw)
+        kw = self._schema.keywords(raw)
         parts = [
             (kind, make)
             for kind, make in (("object", self._object), ("array", self._array))
-            if (not types or kind in names) and not said.isdisjoint(_OF_PARTS[kind])
+            if (not types or kind in names) and not kw.isdisjoint(_OF_PARTS[kind])
         ]
         if not parts:
             return self._plain_value(raw)
@@ -185,7 +185,7 @@ class LazyLowering:
     def _by_formula(self, raw: Raw) -> Expr:
         """The values of a decided or late part."""
         parts, lowering = self._lowering()
-        return lowering.whole(lowering.meaning.said(self._enter(parts, raw)))
+        return lowering.whole(lowering.meaning.formula(self._enter(parts, raw)))
 
     def _lowering(self) -> "tuple[LooseParts, Lowering]":
         """The lowering of decided and late parts."""
@@ -221,8 +221,8 @@ class LazyLowering:
 
     def _plain_value(self, raw: Raw) -> Expr:
         """The values of a schema without parts: at once if it is simple, else when entered."""
-        said = self._schema.said(raw)
-        kept = {name: raw[name] for name in said if name not in _ANY_PART}
+        kw = self._schema.keywords(raw)
+        kept = {name: raw[name] for name in kw if name not in _ANY_PART}
         if not kept or kept.keys() == _TYPE:
             return self._leaf_values(kept)
         return self._rule("value", self._surely(raw), self._leaf_values, kept)
@@ -257,7 +257,7 @@ class LazyLowering:
         return json_object(members, self._style, inhabited=only and self._surely(raw))
 
     def _array(self, raw: Raw) -> Expr:
-        prefix, rest = raw_items(raw, self._schema.said(raw))
+        prefix, rest = raw_items(raw, self._schema.keywords(raw))
 
         def item(position: int) -> Expr:
             return self.value(prefix[position] if position < len(prefix) else rest)
@@ -310,8 +310,8 @@ def lower_json_schema(source: JsonSchema) -> Expr:
 def lower_strings(source: JsonSchema) -> Expr:
     """The strings that a schema allows, without quotes and escapes."""
     meaning = Lowering(source, parse_json_schema(source, source.value)).meaning
-    said = meaning.schema(meaning.document.root, "string")
-    return text_content(said, Spelling(plain=True, raw=True))
+    formula = meaning.schema(meaning.document.root, "string")
+    return text_content(formula, Spelling(plain=True, raw=True))
 
 
 def lower_lazily(source: JsonSchema) -> LazyLowering | None:
@@ -366,66 +366,66 @@ class Lowering:
         value = self.value(leaf(Holds(self.document.root)))
         return concat(self._style.edge, value, self._style.edge)
 
-    def value(self, said: Formula) -> Expr:
+    def value(self, formula: Formula) -> Expr:
         """The values that a formula allows."""
-        found = self._values.get(said)
+        found = self._values.get(formula)
         if found is None:
-            atom = said.atom if isinstance(said, Leaf) else None
+            atom = formula.atom if isinstance(formula, Leaf) else None
             if isinstance(atom, Holds):
-                found = self._lazy(atom.schema) if atom.sign else self._denied(atom.schema, said)
+                found = self._lazy(atom.schema) if atom.sign else self._denied(atom.schema, formula)
             if found is None:
-                found = self.whole(said)
-            self._values[said] = found
+                found = self.whole(formula)
+            self._values[formula] = found
         return found
 
-    def _denied(self, address: Address, said: Formula) -> Expr | None:
+    def _denied(self, address: Address, formula: Formula) -> Expr | None:
         """The complement of a schema as a lazy rule, if it surely has all values of a type."""
         if not self._surely or self.meaning.outlines.of(address).kinds >= KINDS:
             return None
         # Branches of `oneOf` deny each other's members: lazy, they save a third of the time to a
         # mask.
-        return Rule("denied", inhabited=True, make=lambda: self.whole(said))
+        return Rule("denied", inhabited=True, make=lambda: self.whole(formula))
 
-    def whole(self, said: Formula) -> Expr:
+    def whole(self, formula: Formula) -> Expr:
         """The values that a formula allows, without `lazy` for the formula itself."""
-        found = self._wholes.get(said)
+        found = self._wholes.get(formula)
         if found is None:
-            kinds = sorted(self.meaning.outlines.kinds(said))
-            parts = (self._kind(kind, self.meaning.of(said, kind)) for kind in kinds)
-            found = self._wholes[said] = alt(*parts)
+            kinds = sorted(self.meaning.outlines.kinds(formula))
+            parts = (self._kind(kind, self.meaning.of(formula, kind)) for kind in kinds)
+            found = self._wholes[formula] = alt(*parts)
         return found
 
-    def _kind(self, kind: Kind, said: Formula) -> Expr:
-        if said is FALSE:
+    def _kind(self, kind: Kind, formula: Formula) -> Expr:
+        if formula is FALSE:
             return EMPTY
-        key = (kind, said)
+        key = (kind, formula)
         found = self._kinds.get(key)
         if found is None:
-            found = self._kinds[key] = self._lowered(kind, said)
+            found = self._kinds[key] = self._lowered(kind, formula)
         return found
 
-    def _lowered(self, kind: Kind, said: Formula) -> Expr:
+    def _lowered(self, kind: Kind, formula: Formula) -> Expr:
         match kind:
             case "null":
                 return literal("null")
             case "boolean":
-                return alt(*(_boolean(value) for value in (True, False) if _allows(said, value)))
+                return alt(*(_boolean(value) for value in (True, False) if _allows(formula, value)))
             case "number":
-                return number(said, plain=self._style.spelling.plain)
+                return number(formula, plain=self._style.spelling.plain)
             case "string":
-                return self._string(said)
+                return self._string(formula)
             case "array":
-                return self._cases(kind, said, self._array)
+                return self._cases(kind, formula, self._array)
             case "object":
-                return self._cases(kind, said, self._object)
+                return self._cases(kind, formula, self._object)
             case _:
                 assert_never(kind)
 
-    def _string(self, said: Formula) -> Expr:
-        held = {atom for atom in atoms(said) if isinstance(atom, Text) and atom.strings.holds}
-        match said:
+    def _string(self, formula: Formula) -> Expr:
+        held = {atom for atom in atoms(formula) if isinstance(atom, Text) and atom.strings.holds}
+        match formula:
             case _ if not held:
-                return string(said, self._style)
+                return string(formula, self._style)
             case Leaf(Text(Strings(holds=str(address)) as strings, True)) if strings == Strings(
                 holds=address
             ):
@@ -439,20 +439,20 @@ class Lowering:
                     "a string that contains JSON cannot have other keywords", feature=JSON_TEXT
                 )
 
-    def _cases(self, kind: Composed, said: Formula, lower: Callable[[Case], Expr]) -> Expr:
-        if said is TRUE:
+    def _cases(self, kind: Composed, formula: Formula, lower: Callable[[Case], Expr]) -> Expr:
+        if formula is TRUE:
             return every(kind, self._style)
         if self.meaning.lists:
-            parts = alternatives(said, self.meaning.spelled_out)
-            if parts != [said]:
+            parts = alternatives(formula, self.meaning.spelled_out)
+            if parts != [formula]:
                 return alt(*(self._kind(kind, part) for part in parts))
-        listed = cases(said)
+        listed = cases(formula)
         if listed is None and kind == "object":
-            parts = self._split.parts(said)
+            parts = self._split.parts(formula)
             if len(parts) > 1:
                 return alt(*(self._kind(kind, part) for part in parts))
         if listed is None:
-            return self._rule(kind, said, lambda: self._general(kind, said))
+            return self._rule(kind, formula, lambda: self._general(kind, formula))
         return alt(*(self._rule(kind, case, lambda case=case: lower(case)) for case in listed))
 
     def _rule(self, kind: Kind, key: Case | Formula, make: Callable[[], Expr]) -> Rule:
@@ -461,11 +461,11 @@ class Lowering:
             found = self._rules[(kind, key)] = Rule(f"{kind} {len(self._rules)}", make=make)
         return found
 
-    def _general(self, kind: Kind, said: Formula) -> Expr:
+    def _general(self, kind: Kind, formula: Formula) -> Expr:
         judge = self.meaning.outlines
         if kind == "array":
-            return ItemsTemplate(said, self.value, self._style, judge).start()
-        return Dependent(said, self.value, self._style, self.keysets, judge).start()
+            return ItemsTemplate(formula, self.value, self._style, judge).start()
+        return Dependent(formula, self.value, self._style, self.keysets, judge).start()
 
     def _array(self, case: Case) -> Expr:
         if not all(isinstance(atom, Item | Items | Longer | Shorter) for atom in case):
@@ -473,10 +473,10 @@ class Lowering:
         low = max((atom.count for atom in case if isinstance(atom, Longer)), default=0)
         high = min((atom.count for atom in case if isinstance(atom, Shorter)), default=None)
 
-        said = items_of(case)
+        formula = items_of(case)
 
         def item(position: int) -> Expr:
-            return self.value(said(position))
+            return self.value(formula(position))
 
         return json_array(item, prefix_length(case), low, high, self._style)
 
@@ -491,8 +491,8 @@ def _boolean(value: bool) -> Expr:
     return literal("true" if value else "false")
 
 
-def _allows(said: Formula, value: bool) -> bool:
-    return holds(said, lambda atom: isinstance(atom, Flag) and value in atom.values)
+def _allows(formula: Formula, value: bool) -> bool:
+    return holds(formula, lambda atom: isinstance(atom, Flag) and value in atom.values)
 
 
 ROOT = "both#"
@@ -584,38 +584,38 @@ def explain_conflict(source: JsonSchema, is_empty: Callable[[Expr], bool]) -> Un
     lowering = Lowering(source, document)
     values = sum(schema.value is not None for schema in lowering.document.schemas.values())
     lowering.meaning.listing = values > _FEW  # else messages name their parts, too
-    said: Formula = leaf(Holds(lowering.document.root))
+    formula: Formula = leaf(Holds(lowering.document.root))
     entered: dict[Formula, str] = {}
     why = ""
-    while said not in entered:
-        entered[said] = why
-        parts = _required_parts(lowering, said)
+    while formula not in entered:
+        entered[formula] = why
+        parts = _required_parts(lowering, formula)
         empty = next((part for part in parts if is_empty(lowering.value(part))), None)
         if empty is None:
-            return _local_conflict(source, _involved(lowering.document, said), why, is_empty)
-        said, why = empty, parts[empty]
+            return _local_conflict(source, _involved(lowering.document, formula), why, is_empty)
+        formula, why = empty, parts[empty]
     return UnsatisfiableError(
         f"no finite instance: {why} leads back to its own place",
-        place=_pointer(_addresses(said)[0]),
+        place=_pointer(_addresses(formula)[0]),
         conflict=tuple(filter(None, entered.values())),
     )
 
 
-def _required_parts(lowering: Lowering, said: Formula) -> dict[Formula, str]:
+def _required_parts(lowering: Lowering, formula: Formula) -> dict[Formula, str]:
     """Parts that every instance of some case contains, and the keyword that requires each."""
     parts: dict[Formula, str] = {}
 
     def add(part: Formula, why: str, about: Callable[[Schema], Address | None]) -> None:
-        named = _named_never(lowering.document, said, about) if part is FALSE else part
+        named = _named_never(lowering.document, formula, about) if part is FALSE else part
         parts.setdefault(named, why)
 
-    for case in cases(lowering.meaning.of(said, "object")) or ():
+    for case in cases(lowering.meaning.of(formula, "object")) or ():
         required = {atom.name for atom in case if isinstance(atom, Required)}
         for key in lowering.keysets.names(case):
             if key.name in required:
                 about = partial(_about_member, str(key.name))
-                add(said_of(case, key), f"required {show(key.name)}", about)
-    for case in cases(lowering.meaning.of(said, "array")) or ():
+                add(formula_of(case, key), f"required {show(key.name)}", about)
+    for case in cases(lowering.meaning.of(formula, "array")) or ():
         low = max((atom.count for atom in case if isinstance(atom, Longer)), default=0)
         item = items_of(case)
         for position in range(min(low, prefix_length(case) + 1)):
@@ -625,9 +625,9 @@ def _required_parts(lowering: Lowering, said: Formula) -> dict[Formula, str]:
 
 
 def _named_never(
-    document: Document, said: Formula, about: Callable[[Schema], Address | None]
+    document: Document, formula: Formula, about: Callable[[Schema], Address | None]
 ) -> Formula:
-    found = (about(schema) for schema in _involved(document, said))
+    found = (about(schema) for schema in _involved(document, formula))
     never = (part for part in found if part is not None and not document.schemas[part].kinds)
     return next((leaf(Holds(part)) for part in never), FALSE)
 
@@ -641,12 +641,12 @@ def _about_item(position: int, schema: Schema) -> Address | None:
     return prefix[position] if position < len(prefix) else schema.arrays.items
 
 
-def _addresses(said: Formula) -> list[Address]:
-    return [atom.schema for atom in atoms(said) if isinstance(atom, Holds)]
+def _addresses(formula: Formula) -> list[Address]:
+    return [atom.schema for atom in atoms(formula) if isinstance(atom, Holds)]
 
 
-def _involved(document: Document, said: Formula) -> list[Schema]:
-    addresses = dict.fromkeys(_addresses(said))
+def _involved(document: Document, formula: Formula) -> list[Schema]:
+    addresses = dict.fromkeys(_addresses(formula))
     order = list(addresses)
     for address in order:  # grows while we go
         linked = [part for part in document.schemas[address].in_place if part not in addresses]

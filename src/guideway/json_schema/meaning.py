@@ -90,7 +90,7 @@ class Meaning:
         self.outlines = Outlines(document)
         self._constants = Constants()
 
-    def said(self, address: Address | None) -> Formula:
+    def formula(self, address: Address | None) -> Formula:
         """The formula that a schema holds; TRUE for None or a schema without conditions."""
         if address is None:
             return TRUE
@@ -145,8 +145,8 @@ class Meaning:
         found: dict[Formula, list[Expr]] = {}
         for pattern, part in objects.patterns:
             keys = strings_with(pattern, self._spelling)
-            found.setdefault(self.said(part), []).append(keys)
-        return [(any_of_strings(keys), said) for said, keys in found.items()]
+            found.setdefault(self.formula(part), []).append(keys)
+        return [(any_of_strings(keys), formula) for formula, keys in found.items()]
 
     def _opposite(self, address: Address, kind: Kind) -> Formula:
         key = (address, kind)
@@ -176,14 +176,14 @@ class Meaning:
 
     def _exactly_one(self, group: tuple[Address, ...], kind: Kind) -> Formula:
         branches = [(part, self._read[(part, kind)]) for part in group]
-        possible = [(part, said) for part, said in branches if said is not FALSE]
-        lists = [list_of(said) for _, said in possible]
+        possible = [(part, formula) for part, formula in branches if formula is not FALSE]
+        lists = [list_of(formula) for _, formula in possible]
         if all(lists):
             return like_one(filter(None, lists))
         exclude = self.outlines.exclude
         # Not for objects: after `{` 50 had more choices than are tried.
         return exactly_one(
-            [said for _, said in possible],
+            [formula for _, formula in possible],
             lambda first, second: exclude(possible[first][0], possible[second][0], kind),
             halved=kind == "string",
         )
@@ -234,27 +234,27 @@ class Meaning:
         return found
 
     def _array(self, arrays: Arrays) -> Formula:
-        parts = [item(position, self.said(part)) for position, part in enumerate(arrays.prefix)]
-        parts.append(items(len(arrays.prefix), self.said(arrays.items)))
+        parts = [item(position, self.formula(part)) for position, part in enumerate(arrays.prefix)]
+        parts.append(items(len(arrays.prefix), self.formula(arrays.items)))
         parts.append(longer(arrays.low))
         if arrays.high is not None:
             parts.append(shorter(arrays.high))
         if arrays.contains is not None:
             contains = arrays.contains
-            parts.append(holding(self.said(contains.schema), contains.low, contains.high))
+            parts.append(holding(self.formula(contains.schema), contains.low, contains.high))
         if arrays.unique:
             parts.append(leaf(Distinct()))
         return all_of(*parts)
 
     def _object(self, objects: Objects) -> Formula:
         patterns = self.matched(objects)
-        parts = [leaf(Named(name, self.said(part))) for name, part in objects.properties.items()]
+        parts = [leaf(Named(name, self.formula(part))) for name, part in objects.properties.items()]
         parts += [leaf(Required(name)) for name in objects.required]
-        parts += [matching(keys, said) for keys, said in patterns]
+        parts += [matching(keys, formula) for keys, formula in patterns]
         if objects.additional is not None:
             beside = Beside(frozenset(objects.properties), tuple(keys for keys, _ in patterns))
-            parts.append(matching(beside, self.said(objects.additional)))
-        names = self.of(self.said(objects.names), "string")
+            parts.append(matching(beside, self.formula(objects.additional)))
+        names = self.of(self.formula(objects.names), "string")
         if names is not TRUE:
             parts.append(matching(complement(text_content(names, self._spelling)), FALSE))
         parts.append(at_least(objects.low))
@@ -310,17 +310,17 @@ class ConstantSplit:
     def __init__(self, meaning: Meaning) -> None:
         self._meaning = meaning
 
-    def parts(self, said: Formula) -> list[Formula]:
-        """Disjoint formulas that cover `said`; only `said` if no split helps."""
-        name, constants = self._best(said)
+    def parts(self, formula: Formula) -> list[Formula]:
+        """Disjoint formulas that cover `formula`; only `formula` if no split helps."""
+        name, constants = self._best(formula)
         if not constants:
-            return [said]
+            return [formula]
         is_there, other = leaf(Required(name)), leaf(Among(constants, False))
-        absent = all_of(named(name, FALSE), _member(said, name, None))
-        another = _member(said, name, lambda atom: self._with_another(atom, constants))
+        absent = all_of(named(name, FALSE), _member(formula, name, None))
+        another = _member(formula, name, lambda atom: self._with_another(atom, constants))
         groups: defaultdict[Formula, set[Exact]] = defaultdict(set)
         for constant in sorted(constants, key=repr):
-            rest = _member(said, name, partial(self._with_constant, constant=constant))
+            rest = _member(formula, name, partial(self._with_constant, constant=constant))
             groups[rest].add(constant)
             spend(1)
         chosen = (
@@ -330,10 +330,10 @@ class ConstantSplit:
         others = all_of(is_there, named(name, other), another)
         return [part for part in (*chosen, others, absent) if not _is_excluded(part)]
 
-    def _best(self, said: Formula) -> tuple[str, _Constants]:
+    def _best(self, formula: Formula) -> tuple[str, _Constants]:
         """The member that most tests compare with constants, and these constants."""
         tests: defaultdict[str, dict[Formula, _Constants]] = defaultdict(dict)
-        for atom in atoms(said):
+        for atom in atoms(formula):
             if isinstance(atom, Named):
                 compared = [self._constants(one) for one in atoms(atom.value)]
                 tests[atom.name][atom.value] = frozenset[Exact]().union(*compared)
@@ -393,7 +393,7 @@ def _sign(atom: Atom) -> bool:
     return isinstance(atom, (Holds, Among)) and atom.sign
 
 
-def _member(said: Formula, name: str, test: Callable[[Atom], Formula | None] | None) -> Formula:
+def _member(formula: Formula, name: str, test: Callable[[Atom], Formula | None] | None) -> Formula:
     """The formula if a member is absent (None), or if its value passes a test."""
 
     def change(atom: Atom) -> Formula | None:
@@ -405,4 +405,4 @@ def _member(said: Formula, name: str, test: Callable[[Atom], Formula | None] | N
             case _:
                 return None
 
-    return replace(said, change)
+    return replace(formula, change)

@@ -20,7 +20,7 @@ from guideway.json_schema.formulas import (
     holds,
     leaf,
 )
-from guideway.json_schema.key_classes import Keysets, said_by_cases
+from guideway.json_schema.key_classes import Keysets, formulas_by_case
 from guideway.json_schema.objects import (
     Extras,
     KeyTexts,
@@ -120,20 +120,20 @@ _FEW_TESTS = 10  # of one member; they have 2^10 answers, which is MOST_PAIRS
 
 @final
 class Dependent:
-    """A `Reading` of members that satisfy a formula together; `Rest.said` is what is left of it."""
+    """A `Reading` of members that satisfy a formula together; `Rest.formula` is the rest of it."""
 
     dependent = True
 
     def __init__(
         self,
-        said: Formula,
+        formula: Formula,
         value: Callable[[Formula], Expr],
         style: JsonStyle,
         keysets: Keysets,
         judge: Outlines,
     ) -> None:
-        listed = atoms(said)
-        self._said, self.value, self.style = said, value, style
+        listed = atoms(formula)
+        self._formula, self.value, self.style = formula, value, style
         names = keysets.names(listed)
         self.names = tuple(str(key.name) for key in names)
         self.count = len(names)
@@ -147,13 +147,13 @@ class Dependent:
 
     def start(self) -> Expr:
         """The whole object."""
-        return call(self.template, Rest(-1, frozenset(), self._said))
+        return call(self.template, Rest(-1, frozenset(), self._formula))
 
     def coming(self, rest: Rest) -> list[int]:
         return self.places.free(rest.place)
 
     def others(self, rest: Rest) -> list[int]:
-        return [key for key in self.texts.classes if self.pairs(rest.said, key)]
+        return [key for key in self.texts.classes if self.pairs(rest.formula, key)]
 
     def after(self, rest: Rest, key: int) -> list[tuple[Expr, Rest]]:
         return [(self.value(value), left) for value, left in self.steps(rest, key)]
@@ -161,47 +161,47 @@ class Dependent:
     def steps(self, rest: Rest, key: int) -> list[tuple[Formula, Rest]]:
         """The formulas of a member of a key, with the rests after it."""
         place = self.places.after_key(rest.place, key)
-        found = self.pairs(rest.said, key).items()
-        return [(value, Rest(place, rest.extras, said)) for said, value in found]
+        found = self.pairs(rest.formula, key).items()
+        return [(value, Rest(place, rest.extras, formula)) for formula, value in found]
 
-    def pairs(self, said: Formula, key: int) -> Pairs:
+    def pairs(self, formula: Formula, key: int) -> Pairs:
         """The derivative of a formula by a member of a key."""
-        return self._progress[key].pairs(said)
+        return self._progress[key].pairs(formula)
 
     def may_close(self, rest: Rest) -> bool:
-        return self.holds(rest.said)
+        return self.holds(rest.formula)
 
-    def holds(self, said: Formula) -> bool:
+    def holds(self, formula: Formula) -> bool:
         """Return True if a formula holds when no more members come."""
         if len(self._closing) > _MOST_KNOWN:
             self._closing = {}
-        return holds(said, holds_at_end, self._closing)
+        return holds(formula, holds_at_end, self._closing)
 
     def depends(self, key: int) -> bool:
         return key in self._asked_classes
 
     @cached_property
     def _asked_classes(self) -> frozenset[int]:
-        listed = atoms(self._said)
+        listed = atoms(self._formula)
         return frozenset(
             key for key in self.texts.classes if any(asks(atom, self.keys[key]) for atom in listed)
         )
 
     def parts(self) -> Iterator[Expr]:
         """The values of single members; those of several formulas together come later."""
-        said, listed = self._said, atoms(self._said)
+        formula, listed = self._formula, atoms(self._formula)
         tests: defaultdict[str | None, set[Formula]] = defaultdict(set)
         about = [atom for atom in listed if isinstance(atom, (Named, Matching, Found))]
         for atom in about:
             if not isinstance(atom.value, Truth):
                 tests[atom.name if isinstance(atom, Named) else None].add(atom.value)
-        parts, classes = size(said), len(self.texts.classes)
+        parts, classes = size(formula), len(self.texts.classes)
         large = classes > 1 and parts * classes > _LARGE  # a mask looks at them, and at no name
         spend(_READ * parts * classes if large else 0)
         for key, one in enumerate(self.keys):
             many = len(tests[None] | tests[one.name]) > _FEW_TESTS
             if many or (large and key >= self.count):
-                self.pairs(said, key)  # which is refused if that is too much
+                self.pairs(formula, key)  # which is refused if that is too much
         yield from (self.value(atom.value) for atom in about)
 
     # Shortest completions
@@ -219,7 +219,7 @@ class Dependent:
         if self._ending.known_answer(question, rest.extras) == (False,):
             return None
         best = self._named(rest, key, answers)
-        if best is not None and not answers.afford(size(rest.said)):
+        if best is not None and not answers.afford(size(rest.formula)):
             return best
         found = list[tuple[int, bytes, Rest]]()
         for value, behind in self.steps(rest, key):
@@ -227,7 +227,7 @@ class Dependent:
                 break
             word = least(concat(self.style.colon, self.value(value)))
             if word is not None:
-                undone = self._estimate(behind.place, least).undone(behind.said)
+                undone = self._estimate(behind.place, least).undone(behind.formula)
                 found.append((len(word) + undone + len("}"), word, behind))
         for bound, word, behind in sorted(found, key=itemgetter(0, 1)):
             if best is not None and bound > len(best):
@@ -242,9 +242,9 @@ class Dependent:
         """The value of a name and a rest that suffice, if they are found soon."""
         if key >= self.count:
             return None
-        said = all_of(rest.said, leaf(Required(str(self.keys[key].name))))
+        formula = all_of(rest.formula, leaf(Required(str(self.keys[key].name))))
         place = key if self.style.ordered else rest.place
-        first = self._first_members(Rest(place, rest.extras, said), answers, set())
+        first = self._first_members(Rest(place, rest.extras, formula), answers, set())
         if first is None:
             return None
         value = answers(concat(self.style.colon, self.value(dict(first)[key])))
@@ -257,18 +257,18 @@ class Dependent:
     def _least_members(self, rest: Rest, least: Least) -> list[tuple[int, bytes]] | None:
         """The shortest members that suffice, in order; None if none do."""
         estimate, answers = self._estimate(rest.place, least), Answers.of(least)
-        said = bounded(rest.said, rest.place, "{}", writes(least))
+        formula = bounded(rest.formula, rest.place, "{}", writes(least))
 
         def find(extras: Extras, looked: set[str]) -> Chosen | None:
             word = self._member_word(least, looked)
-            first = self._first_members(Rest(rest.place, extras, said), answers, looked)
+            first = self._first_members(Rest(rest.place, extras, formula), answers, looked)
             known = None if first is None else self._written(first, extras, least, looked)
             if known is None:
                 return None
-            return least_members(estimate, word, known, said, extras, answers.afford)
+            return least_members(estimate, word, known, formula, extras, answers.afford)
 
         standing = answers.recall(self, partial(Standing[Chosen | None], None))
-        found = standing.ask((rest.place, said), rest.extras, find, answers.settled)
+        found = standing.ask((rest.place, formula), rest.extras, find, answers.settled)
         return None if found is None else estimate.words.in_order(found)
 
     def _member_word(self, least: Least, looked: set[str]) -> Word:
@@ -279,11 +279,11 @@ class Dependent:
             if key < self.count:
                 return least(self.texts.member(key, colon, self.value(value)))
             name = least(concat(QUOTE, self.texts.unused(key, used), QUOTE))
-            said = least(concat(colon, self.value(value)))
-            if name is None or said is None:
+            formula = least(concat(colon, self.value(value)))
+            if name is None or formula is None:
                 return None
             looked.add(key_of(name))
-            return name + said
+            return name + formula
 
         return word
 
@@ -303,11 +303,11 @@ class Dependent:
     def _first_members(self, rest: Rest, answers: Answers, looked: set[str]) -> "Needed | None":
         """The first members found that suffice; None also if the search takes too long."""
         free, completions = self.coming(rest), self._completions[answers.spellable]
-        said = said_by_cases(self.keys)
-        way = completions.way(rest.said, sum(1 << key for key in free))
+        formula = formulas_by_case(self.keys)
+        way = completions.way(rest.formula, sum(1 << key for key in free))
         if way is not None:
             case = tuple(way.atoms)
-            return [(key, said(case, key)) for key in way.keys]
+            return [(key, formula(case, key)) for key in way.keys]
         word, afford = self._member_word(answers, looked), answers.portion()
 
         def lives(key: int, value: Formula) -> bool | None:
@@ -315,7 +315,7 @@ class Dependent:
 
         members, spellable = Needed(), answers.spellable
         ways = self._ways(free, lives, answers, spellable, looked)
-        return members if can_end(ways, rest.said, rest.extras, members) else None
+        return members if can_end(ways, rest.formula, rest.extras, members) else None
 
     def _ways(
         self,
@@ -338,7 +338,7 @@ class Dependent:
 
         return Ways(
             self._words(free),
-            said_by_cases(self.keys),
+            formulas_by_case(self.keys),
             lives,
             another,
             self._completions[spellable].keep,
@@ -358,16 +358,16 @@ class Dependent:
     # Lives
 
     def lives(self, rest: Rest, look: Look) -> bool | None:
-        said = rest.said
+        formula = rest.formula
         if look.spellable != ALL_BYTES:
-            said = bounded(said, rest.place, "{}", is_in_bytes(look.spellable))
+            formula = bounded(formula, rest.place, "{}", is_in_bytes(look.spellable))
         free, known = self._free(rest.place), self._completions[look.spellable]
         return self._ending.ask(
-            (rest.place, said, look.spellable),
+            (rest.place, formula, look.spellable),
             rest.extras,
             lambda extras, looked: (
-                known.suffice(said, free)
-                or self._find_end(said, self.coming(rest), look, extras, looked)
+                known.suffice(formula, free)
+                or self._find_end(formula, self.coming(rest), look, extras, looked)
             ),
             lambda: look.settled,
         )
@@ -389,31 +389,31 @@ class Dependent:
         return False
 
     def _question(self, rest: Rest, key: int) -> Hashable:
-        return rest.said, self.places.after_key(rest.place, key), key
+        return rest.formula, self.places.after_key(rest.place, key), key
 
     def _completes(
         self, rest: Rest, key: int, look: Look, extras: Extras, looked: set[str]
     ) -> bool | None:
         if self._completed(rest, [key], look):
             return True
-        said = all_of(rest.said, leaf(Required(self.names[key])))
+        formula = all_of(rest.formula, leaf(Required(self.names[key])))
         free = [key, *self.places.free(self.places.after_key(rest.place, key))]
-        return self._find_end(said, free, look, extras, looked)
+        return self._find_end(formula, free, look, extras, looked)
 
     def _completed(self, rest: Rest, keys: list[int], look: Look) -> set[int]:
         """Names after which a known completion serves."""
         known, ordered = self._completions[ALL_BYTES], self.style.ordered
         free = {key: self._free(key if ordered else rest.place) for key in keys}
-        return known.with_members(rest.said, free, lambda said: look(self.value(said)))
+        return known.with_members(rest.formula, free, lambda formula: look(self.value(formula)))
 
     def _find_end(
-        self, said: Formula, free: list[int], look: Look, extras: Extras, looked: set[str]
+        self, formula: Formula, free: list[int], look: Look, extras: Extras, looked: set[str]
     ) -> bool | None:
         def lives(key: int, value: Formula) -> bool | None:
             return self._lives(key, value, look)
 
         ways = self._ways(free, lives, look.word, look.spellable, looked)
-        return can_end(ways, said, extras, Needed())
+        return can_end(ways, formula, extras, Needed())
 
     def _free(self, place: int) -> int:
         used = (1 << max(place, 0)) - 1 if self.style.ordered else max(place, 0)

@@ -67,12 +67,12 @@ def room(place: int, brackets: str, spelled: Callable[[str], bool]) -> int | Non
     return 1 if place < 0 else 0
 
 
-def bounded(said: Formula, place: int, brackets: str, spelled: Callable[[str], bool]) -> Formula:
+def bounded(formula: Formula, place: int, brackets: str, spelled: Callable[[str], bool]) -> Formula:
     """The formula, with at most as many members or items as there is room for."""
     left = room(place, brackets, spelled)
     if left is None:
-        return said
-    return FALSE if left < 0 else all_of(said, at_most(left))
+        return formula
+    return FALSE if left < 0 else all_of(formula, at_most(left))
 
 
 def is_in_bytes(spellable: int) -> Callable[[str], bool]:
@@ -97,7 +97,7 @@ class Rest:
 
     place: int
     extras: Extras
-    said: Formula
+    formula: Formula
 
 
 @final
@@ -173,7 +173,7 @@ class Reading(Protocol):
         ...
 
     def depends(self, key: int) -> bool:
-        """Return True if it matters which key of a class came."""
+        """Return True if the rest depends on which key of a class is used."""
         ...
 
     def lives(self, rest: Rest, look: Look) -> bool | None:
@@ -406,7 +406,7 @@ class Independent:
         return None if value is None or words is None else b",".join((value, *words)) + b"}"
 
     def _rest_after(self, rest: Rest, key: int) -> Rest:
-        return Rest(self._places.after_key(rest.place, key), rest.extras, rest.said)
+        return Rest(self._places.after_key(rest.place, key), rest.extras, rest.formula)
 
     def _lives(self, key: int, look: Look) -> bool | None:
         return self.texts.lives(key, self.style.colon, self.values[key], look)

@@ -347,7 +347,7 @@ class _Reader:
         return address
 
     def first(self, address: Address) -> Address:
-        """The first schema asked for with this text in this scope.
+        """The first visited schema with this text in this scope.
 
         Branches that repeat a part then share its formula: tye-schema had masks of .4 s.
         """

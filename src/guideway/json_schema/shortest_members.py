@@ -79,13 +79,13 @@ class Completions:
         self._numbers = {name: 1 << key for key, name in enumerate(self._names)}
         self._ways: list[_Way] = []
         self._nothing = _Way(frozenset(), 0, frozenset(), frozenset())  # the extra member alone
-        said = self._said_of_names(atoms)
+        formula = self._formulas_by_name(atoms)
         self._values: list[Formula] = [TRUE]  # by bit: formula of the extra member's value
         self._parts: list[frozenset[Formula]] = [frozenset()]
         self._bits: dict[str, range] = {}
         for name in self._names:
             begun = len(self._values)
-            self._values += _worth_trying(said[name])
+            self._values += _worth_trying(formula[name])
             self._bits[name] = range(begun, len(self._values))
         self._ranges = list(self._bits.values())
         self._where_named = list(map(self._where, self._ranges))
@@ -111,20 +111,20 @@ class Completions:
         others = [way for way in self._ways if (way.mask, way.classes, way.atoms) != told]
         self._ways = [made, *others][:_KEPT]
 
-    def suffice(self, said: Formula, free: int) -> bool:
+    def suffice(self, formula: Formula, free: int) -> bool:
         """Return True if a known way completes an object, with names among the bits `free`."""
-        return self.way(said, free) is not None
+        return self.way(formula, free) is not None
 
-    def way(self, said: Formula, free: int) -> _Way | None:
+    def way(self, formula: Formula, free: int) -> _Way | None:
         """A known way that completes an object."""
         for way in self._ways[:_TRIED]:
-            if not way.mask & ~free and self._answer(way, said) & 1:
+            if not way.mask & ~free and self._answer(way, formula) & 1:
                 self._move_to_front(way)
                 return way
         return None
 
     def with_members(
-        self, said: Formula, free: dict[int, int], lives: Callable[[Formula], bool | None]
+        self, formula: Formula, free: dict[int, int], lives: Callable[[Formula], bool | None]
     ) -> set[int]:
         """The names of which a member may come first, so that a known way completes the rest.
 
@@ -135,7 +135,7 @@ class Completions:
         for way in (*self._ways[:_TRIED], self._nothing):
             if not left:
                 break
-            came = self._coming(way, self._answer(way, said), left, lives)
+            came = self._coming(way, self._answer(way, formula), left, lives)
             if came:
                 self._move_to_front(way)
                 found |= came
@@ -169,16 +169,16 @@ class Completions:
         if way is not self._nothing and self._ways[0] is not way:
             self._ways = [way, *(other for other in self._ways if other is not way)][:_KEPT]
 
-    def _answer(self, way: _Way, said: Formula) -> int:
+    def _answer(self, way: _Way, formula: Formula) -> int:
         """Row of a formula with the members of a way, and one extra member."""
-        found = way.answers.get(said)
+        found = way.answers.get(formula)
         if found is None:
             if len(way.rows) * len(self._values) > _MOST_BITS:
                 way.rows.clear()
             if len(way.answers) > _MOST_ANSWERS:
                 way.answers.clear()
-            found = fold(said, lambda node, rows: self._row(node, rows, way), way.rows)
-            way.answers[said] = found
+            found = fold(formula, lambda node, rows: self._row(node, rows, way), way.rows)
+            way.answers[formula] = found
         return found
 
     def _row(self, node: Formula, rows: dict[Formula, int], way: _Way) -> int:
@@ -259,7 +259,7 @@ class Completions:
     def _where(self, bits: Iterable[int]) -> int:
         return sum(1 << bit for bit in bits)
 
-    def _said_of_names(self, atoms: Iterable[Atom]) -> defaultdict[str, dict[Formula, None]]:
+    def _formulas_by_name(self, atoms: Iterable[Atom]) -> defaultdict[str, dict[Formula, None]]:
         """The formulas about the values of each name."""
         found: defaultdict[str, dict[Formula, None]] = defaultdict(dict[Formula, None])
         for atom in atoms:
@@ -269,13 +269,13 @@ class Completions:
         return found
 
 
-def _worth_trying(said: Iterable[Formula]) -> list[Formula]:
+def _worth_trying(formula: Iterable[Formula]) -> list[Formula]:
     """Formulas to try for a value: none, each one, or all together.
 
     Where a formula and its opposite occur (`if`, constants), the others with one of these or with
     all opposites: with 60 `if`, each name took a search of 9 ms in each state.
     """
-    found = [value for value in said if not isinstance(value, Truth)]
+    found = [value for value in formula if not isinstance(value, Truth)]
     together = [all_of(*found)] if len(found) > 1 else []
     denied = {value.denies: value for value in found if value.denies is not None}
     if together == [FALSE]:
@@ -343,26 +343,26 @@ class Words:
 
 
 def least_members(
-    estimate: "Estimate", word: Word, known: Chosen, said: Formula, extras: Extras, afford: Afford
+    estimate: "Estimate", word: Word, known: Chosen, formula: Formula, extras: Extras, pay: Afford
 ) -> Chosen:
-    """The shortest members that satisfy `said`; () if none are needed.
+    """The shortest members that satisfy `formula`; () if none are needed.
 
-    The shortest set is hard to find. Where `afford` refuses the work, the members `known` are
+    The shortest set is hard to find. Where `pay` refuses the work, the members `known` are
     taken: they suffice, and may be longer.
     """
     found: Chosen = ()
-    for part in components(said):
+    for part in components(formula):
         longest = sum(len(text) + 1 for _, text in known)
-        shorter = _search(estimate, word, part, extras, longest, afford)
+        shorter = _search(estimate, word, part, extras, longest, pay)
         if shorter is None:
             return known
         found += shorter
     return found
 
 
-def components(said: Formula) -> list[Formula]:
+def components(formula: Formula) -> list[Formula]:
     """Split a conjunction into parts without common members; each keeps all persistent atoms."""
-    parts = _conjuncts(said)
+    parts = _conjuncts(formula)
     everywhere = {part: None for part in parts if isinstance(part, Leaf) and _persists(part.atom)}
     others = [part for part in parts if part not in everywhere]
     above: dict[str, str] = {}  # union-find over names
@@ -375,7 +375,7 @@ def components(said: Formula) -> list[Formula]:
     about = [_names(part) for part in others]
     for names in about:
         if names is None:
-            return [said]
+            return [formula]
         for name in names:
             above[highest(name)] = highest(next(iter(names)))
     groups = defaultdict[str | None, list[Formula]](list)
@@ -408,29 +408,29 @@ class _Try:
     texts: tuple[bytes, ...]
     serial: int
     length: int = field(compare=False)
-    said: Formula = field(compare=False)
+    formula: Formula = field(compare=False)
     extras: Extras = field(compare=False)
     chosen: Chosen = field(compare=False)
 
 
 def _search(
-    estimate: "Estimate", word: Word, said: Formula, extras: Extras, longest: int, afford: Afford
+    estimate: "Estimate", word: Word, formula: Formula, extras: Extras, longest: int, pay: Afford
 ) -> Chosen | None:
     """Search sets of members in order of length (A*), up to a length; None if it takes too long."""
     words, serials, seen = estimate.words, count(1), set[object]()
-    queue, work = [_Try(0, (), 0, 0, said, extras, ())], size(said) * len(words.keys)
+    queue, work = [_Try(0, (), 0, 0, formula, extras, ())], size(formula) * len(words.keys)
     while queue:
         tried = heappop(queue)
-        if words.may_close(tried.said):
+        if words.may_close(tried.formula):
             return tried.chosen
         taken = frozenset(key for key, _ in tried.chosen if words.single(key))
-        state = tried.said, taken, tried.extras
+        state = tried.formula, taken, tried.extras
         if state in seen:
             continue
         seen.add(state)
-        if len(seen) > _IN_ORDER or not afford(work):
+        if len(seen) > _IN_ORDER or not pay(work):
             break
-        for key, value, rest in candidates(words, tried.said, taken):
+        for key, value, rest in candidates(words, tried.formula, taken):
             text = word(key, value, tried.extras)
             length = tried.length + len(text or b"") + 1
             bound = length + estimate.undone(rest)
@@ -451,10 +451,10 @@ class Estimate:
         self.words = words
         self._known: dict[Formula, int] = {}
 
-    def undone(self, said: Formula) -> int:
+    def undone(self, formula: Formula) -> int:
         if len(self._known) > _MOST_KNOWN:
             self._known = {}
-        return fold(said, self._need, self._known)
+        return fold(formula, self._need, self._known)
 
     def _need(self, part: Formula, made: dict[Formula, int]) -> int:
         words = self.words
@@ -469,25 +469,25 @@ class Estimate:
 
 
 def candidates(
-    words: Words, said: Formula, taken: frozenset[int]
+    words: Words, formula: Formula, taken: frozenset[int]
 ) -> Iterator[tuple[int, Formula, Formula]]:
     """Keys, values and rests of members that the first part that does not hold asks for."""
-    asking = atoms(next(part for part in _conjuncts(said) if not words.may_close(part)))
+    asking = atoms(next(part for part in _conjuncts(formula) if not words.may_close(part)))
     for key in words.keys:
         if key in taken or not any(words.asks(atom, key) for atom in asking):
             continue
-        for rest, value in words.after(said, key).items():
-            if not _asks_as_much(rest, said):
+        for rest, value in words.after(formula, key).items():
+            if not _asks_as_much(rest, formula):
                 yield key, value, rest
 
 
-def _asks_as_much(rest: Formula, said: Formula) -> bool:
+def _asks_as_much(rest: Formula, formula: Formula) -> bool:
     """Return True if a member was useless: whatever suffices after it suffices without it.
 
     Only atoms about its own value, or alternatives, went away.
     """
     left = frozenset(_conjuncts(rest))
-    gone = [part for part in _conjuncts(said) if part not in left and not _is_named(part)]
+    gone = [part for part in _conjuncts(formula) if part not in left and not _is_named(part)]
     return all(
         isinstance(part, Some)
         and any(other in part.parts or _are_some_of(other, part) for other in left)
@@ -503,9 +503,9 @@ def _is_named(part: Formula) -> bool:
     return isinstance(part, Leaf) and isinstance(part.atom, Named)
 
 
-def size(said: Formula) -> int:
+def size(formula: Formula) -> int:
     """Count the distinct parts of a formula and the references to them."""
-    found, todo = set[Formula](), [said]
+    found, todo = set[Formula](), [formula]
     total = 1
     while todo:
         node = todo.pop()
@@ -516,8 +516,8 @@ def size(said: Formula) -> int:
     return total
 
 
-def _conjuncts(said: Formula) -> tuple[Formula, ...]:
-    return said.parts if isinstance(said, Every) else (said,)
+def _conjuncts(formula: Formula) -> tuple[Formula, ...]:
+    return formula.parts if isinstance(formula, Every) else (formula,)
 
 
 def key_of(text: bytes) -> str:
@@ -531,19 +531,19 @@ def key_of(text: bytes) -> str:
 class Ways:
     """Access to the members of an object.
 
-    `said` gives what atoms say of the value of a key; `lives`, if a member with a value exists
-    (None: not known yet); `another`, the extra keys with one more of a class, or None; `found`
-    receives the cases that suffice together with the additional keys.
+    `formula` gives the formula of a key's value, from atoms; `lives` tells if a member with a value
+    exists (None: not known yet); `another` gives the extra keys with one more of a class, or None;
+    `found` receives the cases that suffice together with the additional keys.
     """
 
     words: Words
-    said: Callable[[Case, int], Formula]
+    formula: Callable[[Case, int], Formula]
     lives: Callable[[int, Formula], bool | None]
     another: "Callable[[int, Extras], Extras | None]"
     found: "Callable[[list[Case], set[int]], None]"
 
 
-def can_end(ways: Ways, said: Formula, extras: Extras, members: "Needed") -> bool | None:
+def can_end(ways: Ways, formula: Formula, extras: Extras, members: "Needed") -> bool | None:
     """Return True if some members complete the object; None if a value is not known yet.
 
     Adds the members that the first cases need which can hold.
@@ -558,7 +558,7 @@ def can_end(ways: Ways, said: Formula, extras: Extras, members: "Needed") -> boo
             members.extend(more)
         return found
 
-    for part in components(said):
+    for part in components(formula):
         if not ways.words.may_close(part):
             found = first_case(part, lambda case: _needed(ways, case), accept)
             if not found:
@@ -578,7 +578,7 @@ def _needed(ways: Ways, case: Case) -> bool | None:
             return False
         if isinstance(atom, Required):
             key = ways.words.names.get(atom.name)
-            found = key is not None and ways.lives(key, ways.said(case, key))
+            found = key is not None and ways.lives(key, ways.formula(case, key))
             if not found:
                 return found
     return True
@@ -593,7 +593,7 @@ def _accepted(ways: Ways, case: Case, extras: Extras, members: Needed) -> bool |
         return _lives_search(ways, all_of(*map(leaf, case)), extras, members)
     names = (atom.name for atom in case if isinstance(atom, Required))
     taken = dict.fromkeys(map(ways.words.names.__getitem__, names))
-    members += ((key, ways.said(case, key)) for key in taken)
+    members += ((key, ways.formula(case, key)) for key in taken)
     low = max((atom.count for atom in case if isinstance(atom, AtLeast)), default=0)
     high = min((atom.count for atom in case if isinstance(atom, AtMost)), default=low)
     if low > high:
@@ -607,7 +607,7 @@ def _fill(ways: Ways, case: Case, low: int, extras: Extras, members: Needed) -> 
     for key in ways.words.keys:
         if len(members) >= low:
             break
-        value = ways.said(case, key)
+        value = ways.formula(case, key)
         found = key not in taken and ways.lives(key, value)
         if found is None:
             return None
@@ -621,10 +621,10 @@ def _fill(ways: Ways, case: Case, low: int, extras: Extras, members: Needed) -> 
     return len(members) >= low
 
 
-def _lives_search(ways: Ways, said: Formula, extras: Extras, members: Needed) -> bool | None:
+def _lives_search(ways: Ways, formula: Formula, extras: Extras, members: Needed) -> bool | None:
     words = ways.words
     estimate = Estimate(words)
-    stack: list[tuple[Formula, Extras, tuple[tuple[int, Formula], ...]]] = [(said, extras, ())]
+    stack: list[tuple[Formula, Extras, tuple[tuple[int, Formula], ...]]] = [(formula, extras, ())]
     seen: set[object] = set()
     while stack:
         left, before, chosen = stack.pop()

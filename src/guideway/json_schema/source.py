@@ -54,7 +54,7 @@ Undeclared: TypeAlias = Literal["allow", "forbid"]
 Schema: TypeAlias = "Mapping[str, Any] | bool | str | bytes"
 Resources: TypeAlias = "Mapping[str, Schema] | str | PathLike[str]"
 
-_FORMATS: Final[tuple[str, ...]] = get_args(Formats)
+_FORMAT_OPTIONS: Final[tuple[str, ...]] = get_args(Formats)
 _UNDECLARED: Final[tuple[str, ...]] = get_args(Undeclared)
 
 
@@ -128,7 +128,7 @@ class JsonSchema(Source):
         check_style(self.key_order, self.whitespace, self.spelling)
         if brief(self.formats) == "'annotations'":  # the same in the plural
             object.__setattr__(self, "formats", "annotation")
-        check_option("formats", self.formats, _FORMATS)
+        check_option("formats", self.formats, _FORMAT_OPTIONS)
         check_option("undeclared", undeclared, _UNDECLARED)
         paused = pause()
         try:

@@ -372,7 +372,7 @@ class Derivatives:
         self._least.refuel(_LONG)
 
     def learn(self, state: Expr, text: bytes) -> None:
-        """Note that a text completes a state, so what is left of it completes the states after."""
+        """Note that a text completes a state, so its suffixes complete the following states."""
         for at, byte in enumerate(text, 1):
             state = self.after(state, byte)
             self._learned[state] = Word.of(text[at:])

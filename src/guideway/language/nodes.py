@@ -56,7 +56,7 @@ class Template(Protocol):
         ...
 
     def depends(self, argument: Hashable) -> bool:
-        """Return True if the length of the rest depends on what captures read."""
+        """Return True if the length of the rest depends on captured bytes."""
         ...
 
     def lives(self, argument: Hashable, look: "Look") -> bool | None:
@@ -258,7 +258,7 @@ class Capture:
 @final
 @by_identity
 class Ahead:
-    """Lookahead: what follows, up to the next Stop of this level or the end, is in `item`."""
+    """Lookahead: the text up to the next Stop of this level, or to the end, is in `item`."""
 
     item: "Expr"
     level: int
@@ -460,7 +460,7 @@ def contains(outer: Range, inner: Range) -> bool:
 def looking_apart(
     options: Iterable[Expr],
 ) -> tuple[dict[Ahead, list[Expr | None]], list[Expr], list[Expr]]:
-    """Sort by head: what follows each Ahead; others that can be passed; the rest."""
+    """Sort by head: the tails of each Ahead; others that can be passed; the rest."""
     looking: dict[Ahead, list[Expr | None]] = {}
     passed: list[Expr] = []
     others: list[Expr] = []

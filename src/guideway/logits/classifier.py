@@ -81,7 +81,7 @@ class WeightedTerm:
         return self._weighted(-self.alpha)
 
     def __add__(self: Weighted, other: object) -> Weighted:
-        """The term itself with 0, with which `sum` begins. Models say what they do with it."""
+        """The term itself for 0, with which `sum` begins; models define other sums."""
         if joins(other):
             return self
         return NotImplemented

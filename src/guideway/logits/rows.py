@@ -83,7 +83,7 @@ class Rows:
         kept: Bool[Tensor, "batch vocabulary"],
         free: Bool[Tensor, "batch vocabulary"] | None = None,
     ) -> "Rows":
-        """The same values with fewer tokens, and with those that would be left of everything."""
+        """The same values with fewer tokens, `free` being those kept without a constraint."""
         return replace(self, kept=both(self.kept, kept), free=both(self.free, free))
 
     def normalized(self) -> "Rows":

@@ -333,7 +333,7 @@ class LlamaCppModel:
         *,
         every: bool,
     ) -> Float[Tensor, "some vocabulary"]:
-        """Read what the sequences lack of the rows, and the new tokens."""
+        """Read the tokens of rows that their sequences lack, and the new tokens."""
         texts = [
             [*row.tokens[each.length :], *more]
             for row, each, more in zip(cache, taken, new, strict=True)

@@ -115,7 +115,7 @@ def _made_again(type_: Any, within: frozenset[Any]) -> Any:
 
 
 def _unqualified(hint: Any) -> tuple[Any, bool | None]:
-    """A hint without Required, NotRequired and ReadOnly, and whether it is required, if said."""
+    """A hint without Required, NotRequired and ReadOnly, and whether it is required, if given."""
     origin, parts = get_origin(hint), get_args(hint)
     if origin not in (Annotated, Required, NotRequired, ReadOnly):
         return hint, None

@@ -61,7 +61,7 @@ MANY_WORDS: Final = 32
 @final
 @by_value
 class Exit:
-    """Texts that are preferred where what follows is in `after`."""
+    """Texts that are preferred where the text after them is in `after`."""
 
     text: Expr
     after: Expr

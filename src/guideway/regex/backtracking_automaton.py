@@ -177,7 +177,7 @@ Watch: TypeAlias = tuple[Place, int]
 
 @final
 class Machine:
-    """The ways through a program, and the languages of what they match."""
+    """The ways through a program, and the languages that they match."""
 
     def __init__(self, program: Program) -> None:
         self.languages = Languages(len(program.atoms))
@@ -340,7 +340,7 @@ class Machine:
         return [another, frame.below] if count.lazy else [frame.below, another]
 
     def _lookbehind(self, step: Behind, history: History) -> int:
-        """The language of what follows that a lookbehind allows."""
+        """The language of the following text that a lookbehind allows."""
         size = self._program.places
         known = history[step.past * size : (step.past + 1) * size]
         found = {next((guard for _, guard in self._pasts[n].ends), NONE) for n in known}

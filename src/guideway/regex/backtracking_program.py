@@ -67,7 +67,7 @@ class Count:
 @final
 @dataclass(frozen=True, slots=True)
 class Ahead:
-    """Match nothing, if what follows begins with the item, or does not."""
+    """Match the empty string, if the following text begins with the item, or does not."""
 
     item: int
     negated: bool

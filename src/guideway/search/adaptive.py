@@ -125,7 +125,7 @@ class Path:
         self.node.child(drawn).bound = DEAD
 
     def close(self) -> None:
-        """Tell what was learned from its last node to its first."""
+        """Update the bounds from its last node to its first."""
         for node in reversed(self.nodes):
             node.close()
 

@@ -313,7 +313,7 @@ class Beams(OneRound):
         return parents
 
     def completions(self, memory: int) -> list[Completion]:
-        """The texts of the greatest score; if interrupted, what there is."""
+        """The texts of the greatest score; if interrupted, those so far."""
         found = [(group.score(beam), beam) for group in self._groups for beam in group.ended]
         if not found:
             found = [(group.score(beam), beam) for group in self._groups for beam in group.rows]

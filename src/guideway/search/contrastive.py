@@ -93,7 +93,7 @@ class Contrastive(OneRound):
         return [0] * len(self.rows)
 
     def completions(self, memory: int) -> list[Completion]:
-        """The text; if interrupted, what there is."""
+        """The text; if interrupted, the text so far."""
         score = self._worth / max(1, self._text.steps)
         return [replace(self._text.completion(memory), score=score)]
 

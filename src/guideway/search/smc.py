@@ -157,7 +157,7 @@ class Smc(OneRound):
             self._judge(slot)
 
     def _judge(self, slot: WeightedRow) -> None:
-        """Weigh a particle by what the critic says of its text now."""
+        """Add the change of the critic's value to the logarithm of a particle's weight."""
         if self._critic is None:
             return
         worth = _critic_value(self._critic, slot.row.readable)

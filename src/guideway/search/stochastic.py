@@ -128,7 +128,7 @@ class StochasticBeams(OneRound):
         ]
 
     def completions(self, memory: int) -> list[Completion]:
-        """The texts in the order of their numbers; if interrupted, what there is, unweighed."""
+        """The texts in the order of their numbers; if interrupted, those so far, unweighted."""
         found = [node for node in self._nodes if node.row.finish_reason]
         whole = len(found) == len(self._nodes)
         found = (found or self._nodes)[: self._asked]

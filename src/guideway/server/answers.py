@@ -51,7 +51,7 @@ def extension(result: Result[Any], trace: int = 0) -> dict[str, Any]:
 
 
 def records(steps: Sequence[TracedStep], alternatives: int) -> list[dict[str, Any]]:
-    """A record for each token: what each stage did at it, with its most probable tokens."""
+    """A record for each token: the effect of each stage, with its most probable tokens."""
     made = [step.record for step in steps]
     for stage in (stage for record in made for stage in record["stages"]):
         stage["top"] = stage["top"][:alternatives]

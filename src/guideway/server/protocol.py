@@ -26,7 +26,7 @@ class Strict(BaseModel):
 
 
 class Ignored(Strict):
-    """Fields of OpenAI that say who asks, or how it is billed and stored, not what is generated."""
+    """Fields of OpenAI about users, billing and storage, without effect on the text."""
 
     user: str | None = None
     metadata: dict[str, str] | None = None
@@ -308,7 +308,7 @@ class TokenizeRequest(Strict):
 
 
 class ExplainRequest(Strict):
-    """`POST /v1/explain`: what a source means, without generating."""
+    """`POST /v1/explain`: the meaning of a source, without generating."""
 
     model: str = ""
     structured_outputs: Structured

@@ -117,7 +117,7 @@ SPELLED: Final = {"True": "true", "False": "false", "None": "null"}  # as JSON w
 
 
 def as_invalid(error: ValidationError, kind: type[BaseModel], body: object) -> Refusal:
-    """The answer for a body of the wrong form: the field, what was given, what is allowed."""
+    """The answer for a body of the wrong form: the field, its value, the allowed values."""
     errors = [(each, _fields(each, body)) for each in error.errors(include_url=False)]
     # Of the kinds that a field may have, the one that fits most.
     first, fields = max(errors, key=lambda each: len(each[1]))

@@ -152,7 +152,7 @@ class Delta:
 
 @final
 class Growth:
-    """One reply that grows: what of it was sent, and the ids of its calls."""
+    """One reply that grows: the parts that were sent, and the ids of its calls."""
 
     def __init__(self) -> None:
         self._sent: dict[tuple[str, int], int] = {}
@@ -186,7 +186,7 @@ class Growth:
 
 
 def field_of(call: Call) -> tuple[str, str]:
-    """The kind of a call, and the field with what the model wrote.
+    """The kind of a call, and the field with the model's text.
 
     >>> field_of({"type": "function"}), field_of({"type": "custom"})
     (('function', 'arguments'), ('custom', 'input'))

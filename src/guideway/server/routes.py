@@ -175,7 +175,7 @@ class Routes:
 
 
 def explained(source: Source, model: Model) -> dict[str, Any]:
-    """The parts of a source, a shortest text, and what may come first."""
+    """The parts of a source, a shortest text, and the tokens that may come first."""
     vocabulary = model.vocabulary
     constraint = compile_source(plain(source), vocabulary, BUDGET)
     with metered(Meter(BUDGET, "explaining").tick, fresh=True):

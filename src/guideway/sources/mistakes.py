@@ -34,7 +34,7 @@ _PATTERN: Final = re.compile(
 
 
 def instead(value: object) -> str:  # noqa: PLR0911  an arm for each
-    """Advice for a value that is no source; "" for what may be a type.
+    """Advice for a value that is no source; "" for a possible type.
 
     >>> instead(["yes", "no"])
     "for one of several texts write guideway.Choice(['yes', 'no'])"

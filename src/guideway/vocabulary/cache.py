@@ -126,7 +126,7 @@ def cached_trie(tokens: Sequence[bytes | None]) -> Trie:
 
 
 def _key(content: Sequence[bytes]) -> str:
-    """A name for what this code makes of `content`."""
+    """The cache key of `content` and of the code that reads it."""
     digest = hashlib.blake2b(_code(), digest_size=16)
     for part in content:
         digest.update(len(part).to_bytes(8, "little"))

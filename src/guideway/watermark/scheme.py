@@ -252,7 +252,7 @@ def windows(tokens: Sequence[int], context: int) -> NDArray[np.int64]:
 
 
 def repeats(tokens: Sequence[int], context: int) -> bool:
-    """Return True if the last tokens, as a context, came before.
+    """Return True if the last tokens, as a context, occurred before.
 
     >>> repeats([1, 2, 1, 2], 2), repeats([1, 2, 1], 2), repeats([1], 2)
     (True, False, False)

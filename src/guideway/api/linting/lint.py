@@ -359,7 +359,7 @@ def _looked_up(
 
 
 def _conditions(site: Site, raw: Mapping[str, Any]) -> Iterator[str]:
-    """The conditions under which the keyword of a site stands, for the keys of the table."""
+    """The conditions of the keyword of a site, as in the keys of the table."""
     keyword, value = site.keyword, raw[site.keyword]
     if keyword == "format":
         yield str(value)

@@ -45,7 +45,7 @@ Option: TypeAlias = tuple[list[Leaf], int, Place]  # what is read, up to where, 
 
 @final
 class Texts:
-    """One text, and what regular expressions have to do with it."""
+    """One text, and matches of regular expressions in it."""
 
     def __init__(self, data: bytes) -> None:
         self.data, self._machine = data, cache(Derivatives)

@@ -234,7 +234,7 @@ class _Reader:
     def _fields(
         self, members: dict[str, Any], levels: int, core: Core, at: Place
     ) -> dict[str, Any]:
-        """The fields that have come, by name."""
+        """The fields that the text has so far, by name."""
         at = at.configured(core.get("config"))
         known = {field.key: field for field in fields_of(core, at)}
         extra = core.get("extras_schema", _ANY)

@@ -67,7 +67,7 @@ def has_places(source: Source) -> bool:
 
 
 def parts_read(source: Source) -> tuple[Source, ...]:
-    """The parts of a source that a text of it may have: not what free text must not hold."""
+    """The parts of a source that its texts may contain, without those that free text excludes."""
     if isinstance(source, Composed):
         return (source.spelled_out,)
     if isinstance(source, Until):
@@ -172,7 +172,7 @@ class _Reader:
         return tuple(reversed(self._texts.ends(known, begin)))
 
     def _counts(self, source: Sequence | Repetition, begin: int) -> set[tuple[int, int]]:
-        """The places that so many parts lead to; counts stop at what matters."""
+        """The ends after a number of parts; numbers that make no difference count as one."""
         _, enough = _counted(source)
         seen, todo = {(begin, 0)}, [(begin, 0)]
         for place, count in todo:  # grows while we go

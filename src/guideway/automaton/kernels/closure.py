@@ -187,7 +187,7 @@ def _lexeme(context: Context, node: int, state: int, after: int, stack: int) -> 
 
 @inner
 def _counted(context: Context, node: int, stack: int) -> int:
-    """Between items, leave if enough have come; read on if more may come."""
+    """Between items: end if there are enough, read another if one is allowed."""
     state, low, high = context.nodes[node].a, context.nodes[node].b, context.nodes[node].c
     checked(expand_state(context, state))
     between = state == context.nodes[node].d

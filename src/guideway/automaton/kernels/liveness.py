@@ -75,7 +75,7 @@ def _is_taken(context: Context, node: int) -> bool:
 
 @inner
 def _taken_verdict(context: Context, node: int) -> int:
-    """The verdict of LEXED on any states: alive if the guards accept what may always follow."""
+    """The verdict of LEXED on any states: alive if its guards accept a text that may follow."""
     if context.nodes[node].kind == at.LEXED:
         return at.V_ALIVE
     took, guards = context.nodes[node].a, context.nodes[node].b

@@ -437,7 +437,7 @@ def some_left(context: Context, frame: int, text: int, state: int, escape: int) 
 
 @once
 def _some_left(context: Context, extras: int, text: int, state: int, escape: int) -> int:
-    """As `some_left` where some strings have come: 1 if a byte leads on that none of them has next.
+    """As `some_left` after some used strings: 1 if a byte leads on with which none of them goes on.
 
     If a text is unknown, two such bytes are needed. A single way on, as in "https://", is followed.
     """

@@ -61,7 +61,7 @@ class ChatTemplate:
         )
 
     def _apply_none(self, messages: Sequence[Plain], more: dict[str, Any], *, ready: bool) -> str:
-        """The same where a content is None: `apply_chat_template` would leave the key out."""
+        """`_apply` with a content of None, whose key `apply_chat_template` would leave out."""
         from transformers.utils import chat_template_utils
 
         render: Any = vars(chat_template_utils)["render_jinja_template"]

@@ -223,7 +223,7 @@ class Backbone:
         text: Sequence[int],
         prefixes: PrefixCache,
     ) -> None:
-        """Keep what one of `count` rows has read in each context."""
+        """Store the tokens that one of `count` rows has read in each context."""
         model = cast("CroppingModel[Any]", self.model)
         if self.alignment is not None:
             own = self.alignment.tokens(torch.tensor([[*text]], dtype=torch.int64))[0]
@@ -447,7 +447,7 @@ class Ensemble:
         return replace(cache, caches=tuple(each.crop(own, counts) for each, own in caches))
 
     def keep(self, cache: EnsembleCache, place: int, prompts: Prompts, text: Sequence[int]) -> None:
-        """Keep what a row has read, its prompts and `text`, for later prompts."""
+        """Store the tokens of a row, its prompts and `text`, for later prompts."""
         if not self.crops:
             return
         for each, own in zip(self.backbones, cache.caches, strict=True):

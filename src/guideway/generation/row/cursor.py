@@ -48,7 +48,7 @@ class Free:
     position: Final = None
 
     def __init__(self, vocabulary: Vocabulary, least: int, taken: Taken = ()) -> None:
-        """No end ids before `least` tokens, nor before what was `taken` back is spelled."""
+        """No end ids before `least` tokens, nor before the `taken` bytes are spelled again."""
         self._text, self._ends = text_row(vocabulary), end_row(vocabulary)
         self._vocabulary, self._taken = vocabulary, taken
         self._least, self._count = least, 0

@@ -168,7 +168,7 @@ class Sequence:
         return self._note_loss(self._cursor.admits(token), rank)
 
     def narrow(self) -> bool:
-        """Remove from `row` what does not fit into `most` tokens; return whether there was any."""
+        """Remove tokens from `row` that do not fit into `most`; return True if there were any."""
         began = time.perf_counter()
         narrower = self._cursor.narrow()
         self._note_time(began)
@@ -252,7 +252,7 @@ class Sequence:
         return Event(self.number, token, text, self.finish_reason, steps)
 
     def ready(self) -> bool:
-        """Do what the next step needs of the constraint; return True."""
+        """Compute the mask that the next step needs; return True."""
         self.row()
         return not self.request.trace or self.standing is None or True
 

@@ -177,7 +177,7 @@ class Recorder:
         row: Float[Tensor, "batch vocabulary"],
         since: Float[Tensor, "batch vocabulary"] | None,
     ) -> None:
-        """Keep what is small of a node, `since` being what it was made of."""
+        """Record a summary of the rows of a node, compared with the rows `since`."""
         self._keep(name, row, None if since is None else _logs(since))
 
     @torch.inference_mode()

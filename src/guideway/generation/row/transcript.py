@@ -95,7 +95,7 @@ class Transcript:
         del self._bytes[place:]
 
     def take(self, *, final: bool = False) -> str:
-        """The text that was not taken yet; all of it if `final`, else what nothing can change."""
+        """The text that was not taken yet: all of it if `final`, else the part that is certain."""
         end = len(self._bytes) - (0 if final and not self._waits else self._held_back())
         end = max(end, self._taken)
         piece = bytes(self._bytes[self._taken : end])

@@ -26,9 +26,9 @@ from guideway.json_schema.satisfiability.parts import (
     PLACED,
     VALUED,
     Instances,
+    KeywordSet,
     LazySchema,
     Raw,
-    Said,
     Targets,
     allows_nothing,
     find_loop,
@@ -64,9 +64,9 @@ class Holding:
     def __init__(self, draft: Draft, strict: bool, lowers: Lowers, below: list[Any]) -> None:
         self._draft, self._strict, self._lowers, self._todo = draft, strict, lowers, below
 
-    def may_hold(self, raw: Raw, said: Said) -> bool:
+    def may_hold(self, raw: Raw, kw: KeywordSet) -> bool:
         """Return True if these are keywords of lazy parts with valid values."""
-        for name in said:
+        for name in kw:
             if name == "additionalItems" and raw.get("items").__class__ is not list:
                 continue  # it has no effect
             check = _CHECKS.get(name)
@@ -239,7 +239,7 @@ _MOST_CONTAINED: Final = 8  # minContains and maxContains
 _DEEPEST: Final = 8  # schemas for the same instance
 _TYPE: Final = {"type"}
 _NOT_EMPTY: Final = frozenset(("enum", "const", "oneOf", "not", "if"))
-"""Keywords that an empty object or array may not satisfy."""
+"""KeywordSet that an empty object or array may not satisfy."""
 _POSTPONED: Final = (
     frozenset[str]().union(*ASSERTED.values())
     - _DYNAMIC
@@ -249,22 +249,22 @@ _POSTPONED: Final = (
 )
 
 
-def _may_wait(raw: Raw, said: Said, meets: bool) -> bool:
+def _may_wait(raw: Raw, kw: KeywordSet, meets: bool) -> bool:
     """Return True if a part is not refused when it is lowered alone.
 
     `meets`: the key patterns and the factors of the whole document can be combined.
     """
-    if not said <= _POSTPONED or said >= VALUED:
+    if not kw <= _POSTPONED or kw >= VALUED:
         return False
-    if any(raw[name] > _MOST_CONTAINED for name in said & {"minContains", "maxContains"}):
+    if any(raw[name] > _MOST_CONTAINED for name in kw & {"minContains", "maxContains"}):
         return False
-    alone = said.isdisjoint(PLACED | {"$ref"})
+    alone = kw.isdisjoint(PLACED | {"$ref"})
     return len(_key_patterns(raw)) <= _MOST_PATTERNS if alone else meets
 
 
-def _may_be_sure(said: Said) -> bool:
+def _may_be_sure(kw: KeywordSet) -> bool:
     """Return False for `enum` and `const` together, or with keywords of arrays or objects."""
-    return said.isdisjoint(VALUED) or (said <= OF_SCALARS and not said >= VALUED)
+    return kw.isdisjoint(VALUED) or (kw <= OF_SCALARS and not kw >= VALUED)
 
 
 def _have_multiple(factors: list[Any]) -> bool:
@@ -346,22 +346,22 @@ class _Check:
         """Classify one schema; return False if the pass has to give up."""
         if ("$schema" in raw or self._id in raw) and self._may_mean_else(raw):
             return False
-        said = raw.keys() & self._asserted
-        if not said or (said == _TYPE and self._holding.is_type(raw["type"])):
-            self.typed[id(raw)] = raw["type"] if said else ""
+        kw = raw.keys() & self._asserted
+        if not kw or (kw == _TYPE and self._holding.is_type(raw["type"])):
+            self.typed[id(raw)] = raw["type"] if kw else ""
             self.instances.sure.add(id(raw))
             return True
-        if "$ref" in said and (self._draft <= 7 or len(said) == 1):
+        if "$ref" in kw and (self._draft <= 7 or len(kw) == 1):
             return self._reference(raw)
-        if len(said) == 1 and not said.isdisjoint(GROUPS) and self._group(raw, *said):
+        if len(kw) == 1 and not kw.isdisjoint(GROUPS) and self._group(raw, *kw):
             return True
-        if not said.isdisjoint(DEPENDENT):
-            self._pay(most_dependent(raw, said) ** 2 >> _TOGETHER)
-        if allows_nothing(raw, said):
+        if not kw.isdisjoint(DEPENDENT):
+            self._pay(most_dependent(raw, kw) ** 2 >> _TOGETHER)
+        if allows_nothing(raw, kw):
             self._nothing.append(id(raw))
             return True
-        lazy = _may_be_sure(said) and self._holding.may_hold(raw, said) and self._judge(raw, said)
-        return lazy or self._to_decide(raw, said)
+        lazy = _may_be_sure(kw) and self._holding.may_hold(raw, kw) and self._judge(raw, kw)
+        return lazy or self._to_decide(raw, kw)
 
     def _may_mean_else(self, raw: Raw) -> bool:
         """Return True if a resource of another draft may begin at a part."""
@@ -390,36 +390,36 @@ class _Check:
         """Return True if an empty object or array is surely allowed."""
         if part.__class__ is not dict or left == 0:
             return part is True
-        said = part.keys() & self._asserted
+        kw = part.keys() & self._asserted
         types = part.get("type", kind)
         counted = "required" if kind == "object" else "minItems"
-        if kind not in (types if types.__class__ is list else (types,)) or said & _NOT_EMPTY:
+        if kind not in (types if types.__class__ is list else (types,)) or kw & _NOT_EMPTY:
             return False
         if part.get(counted) or part.get("minProperties" if kind == "object" else "contains"):
             return False
         below = [*part.get("allOf", ())]
-        below += [self.targets[part["$ref"]]] if "$ref" in said else []
+        below += [self.targets[part["$ref"]]] if "$ref" in kw else []
         return all(self._allows_empty(one, kind, left - 1) for one in below) and (
-            "anyOf" not in said
+            "anyOf" not in kw
             or any(self._allows_empty(one, kind, left - 1) for one in part["anyOf"])
         )
 
     def _is_well_formed(self, raw: Raw) -> bool:
         """Return True if the keywords of a decided part have well-formed values."""
-        may_hold, said = self._holding.may_hold_when_decided, raw.keys() & self._asserted
+        may_hold, kw = self._holding.may_hold_when_decided, raw.keys() & self._asserted
         return all(
             raw[name] in self.targets if name == "$ref" else may_hold(name, raw[name])
-            for name in said
+            for name in kw
         )
 
-    def _to_decide(self, raw: Raw, said: Said) -> bool:
+    def _to_decide(self, raw: Raw, kw: KeywordSet) -> bool:
         """Record a decided part and its subschemas."""
         self._pay(_LATE)
         self.decided[id(raw)] = raw
-        if not said.isdisjoint(_DYNAMIC) or ("$ref" in said and not self._reference(raw)):
+        if not kw.isdisjoint(_DYNAMIC) or ("$ref" in kw and not self._reference(raw)):
             return False
         place = self._in_place.setdefault(id(raw), [])
-        for name in said & BELOW:
+        for name in kw & BELOW:
             found = schemas_at(raw, name)
             self._todo.extend(found)
             if name in PLACED:
@@ -453,9 +453,9 @@ class _Check:
         self.instances.wait(raw, branches, every=False)
         return True
 
-    def _judge(self, raw: Raw, said: Said) -> bool:
+    def _judge(self, raw: Raw, kw: KeywordSet) -> bool:
         """Record that a schema has an instance, or what it needs for one."""
-        needed = needs(raw, said)
+        needed = needs(raw, kw)
         if needed:
             self.instances.wait(raw, needed, every=True)
         elif needed is not None:

@@ -15,7 +15,7 @@ from guideway.json_schema.text import Json, extend, steps
 from guideway.regex.search import parsed
 
 Raw: TypeAlias = "dict[str, Any]"
-Said: TypeAlias = AbstractSet[str]
+KeywordSet: TypeAlias = AbstractSet[str]
 """The asserting keywords of a schema."""
 
 _NO_RESOURCE: Final = ("", "#")  # identifiers that begin so open no resource
@@ -84,7 +84,7 @@ PLACED: Final = frozenset(
         *("dependentSchemas", "dependencies"),
     )
 )
-"""Keywords whose schemas apply to the same instance."""
+"""KeywordSet whose schemas apply to the same instance."""
 
 BELOW: Final = (PLACES | {JSON_TEXT}) - {"$defs", "definitions", "contentSchema"}
 """All keywords with schemas that may assert something."""
@@ -152,97 +152,97 @@ _ANY_LENGTH: Final = re.compile(
 )
 
 
-def needs(raw: Raw, said: Said) -> list[Any] | None:
+def needs(raw: Raw, kw: KeywordSet) -> list[Any] | None:
     """Subschemas that must have instances for a schema to have one; None if that is not known.
 
-    The schema is well formed, without references and combining keywords. `said` are its asserting
+    The schema is well formed, without references and combining keywords. `kw` are its asserting
     keywords.
 
     >>> needs({"type": "array", "items": False, "minItems": 1}, {"type", "items", "minItems"})
     [False]
     """
-    if not said.isdisjoint(VALUED):
-        return _valued(raw, said)
+    if not kw.isdisjoint(VALUED):
+        return _valued(raw, kw)
     types: Any = raw.get("type")
-    return (_JUDGES[types] if types.__class__ is str else _any_type)(raw, said)
+    return (_JUDGES[types] if types.__class__ is str else _any_type)(raw, kw)
 
 
-def _any_type(raw: Raw, said: Said) -> list[Any] | None:
+def _any_type(raw: Raw, kw: KeywordSet) -> list[Any] | None:
     if "type" not in raw:
         return []
-    found = [_JUDGES[name](raw, said) for name in raw["type"]]
+    found = [_JUDGES[name](raw, kw) for name in raw["type"]]
     return [] if [] in found else next((needed for needed in found if needed), None)
 
 
-def _valued(raw: Raw, said: Said) -> list[Any] | None:
+def _valued(raw: Raw, kw: KeywordSet) -> list[Any] | None:
     """`needs` for `enum` or `const`, alone or with types and string keywords."""
-    if len(said) == 1:
+    if len(kw) == 1:
         return []
-    if not said <= {"type", *VALUED}:
+    if not kw <= {"type", *VALUED}:
         return None
-    values = raw["enum"] if "enum" in said else [raw["const"]]
+    values = raw["enum"] if "enum" in kw else [raw["const"]]
     given = raw.get("type", "string")
     types = {given} if given.__class__ is str else set(given)
     return [] if any(types & _TYPES.get(value.__class__, set()) for value in values) else None
 
 
-def _surely(raw: Raw, said: Said) -> list[Any]:
+def _surely(raw: Raw, kw: KeywordSet) -> list[Any]:
     return []
 
 
-def _string(raw: Raw, said: Said) -> list[Any] | None:
-    if "pattern" in said:
-        return [] if len(said) == 2 and _ANY_LENGTH.fullmatch(raw["pattern"]) else None
-    if "format" in said:
-        return [] if len(said) == 2 else None
+def _string(raw: Raw, kw: KeywordSet) -> list[Any] | None:
+    if "pattern" in kw:
+        return [] if len(kw) == 2 and _ANY_LENGTH.fullmatch(raw["pattern"]) else None
+    if "format" in kw:
+        return [] if len(kw) == 2 else None
     return [] if raw.get("minLength", 0) <= raw.get("maxLength", _MANY) else None
 
 
-def _number(raw: Raw, said: Said) -> list[Any] | None:
+def _number(raw: Raw, kw: KeywordSet) -> list[Any] | None:
     """`needs` for numbers; in draft 4, exclusive bounds are booleans."""
-    bounds = [raw[name] for name in said & _BOUNDS]
-    if "multipleOf" not in said and all(bound.__class__ in _NUMBERS for bound in bounds):
-        low = max((raw[name] for name in said & _LOWER), default=None)
-        high = min((raw[name] for name in said & _UPPER), default=None)
+    bounds = [raw[name] for name in kw & _BOUNDS]
+    if "multipleOf" not in kw and all(bound.__class__ in _NUMBERS for bound in bounds):
+        low = max((raw[name] for name in kw & _LOWER), default=None)
+        high = min((raw[name] for name in kw & _UPPER), default=None)
         if low is not None and high is not None and low < high:
             return []
-    return _integer(raw, said)
+    return _integer(raw, kw)
 
 
-def _integer(raw: Raw, said: Said) -> list[Any] | None:
-    if said.isdisjoint(_LOWER) or said.isdisjoint(_UPPER):
+def _integer(raw: Raw, kw: KeywordSet) -> list[Any] | None:
+    if kw.isdisjoint(_LOWER) or kw.isdisjoint(_UPPER):
         return []
-    closed = "minimum" in said and "maximum" in said and said.isdisjoint(_OPEN_OR_FEWER)
+    closed = "minimum" in kw and "maximum" in kw and kw.isdisjoint(_OPEN_OR_FEWER)
     low = raw["minimum"] if closed else None
     return [] if low.__class__ is int and low <= raw["maximum"] else None
 
 
-def _array(raw: Raw, said: Said) -> list[Any] | None:
+def _array(raw: Raw, kw: KeywordSet) -> list[Any] | None:
     low = raw.get("minItems", 0)
     if low > raw.get("maxItems", low):
         return None
-    prefix, rest = items_of(raw, said)
+    prefix, rest = items_of(raw, kw)
     needed = prefix[:low] if low <= len(prefix) else [*prefix, rest]
     return [part for part in needed if part is not True]
 
 
-def items_of(raw: Raw, said: Said) -> tuple[list[Any], Any]:
+def items_of(raw: Raw, kw: KeywordSet) -> tuple[list[Any], Any]:
     """The schemas of the first items, and the one of all others."""
     rest: Any = raw.get("items", True)
     if rest.__class__ is list:  # before 2020-12
         return rest, raw.get("additionalItems", True)
-    return raw["prefixItems"] if "prefixItems" in said else [], rest
+    return raw["prefixItems"] if "prefixItems" in kw else [], rest
 
 
-def _object(raw: Raw, said: Said) -> list[Any] | None:
-    if "required" not in said:
+def _object(raw: Raw, kw: KeywordSet) -> list[Any] | None:
+    if "required" not in kw:
         return []
     properties, others = raw.get("properties", {}), raw.get("additionalProperties", True)
     needed = (properties.get(name, others) for name in raw["required"])
     return [part for part in needed if part is not True]
 
 
-_JUDGES: Final[dict[str, Callable[[Raw, Said], "list[Any] | None"]]] = {
+_JUDGES: Final[dict[str, Callable[[Raw, KeywordSet], "list[Any] | None"]]] = {
     "null": _surely,
     "boolean": _surely,
     "string": _string,
@@ -254,17 +254,17 @@ _JUDGES: Final[dict[str, Callable[[Raw, Said], "list[Any] | None"]]] = {
 
 
 DEPENDENT: Final = frozenset(("dependentRequired", "dependencies", "dependentSchemas"))
-"""Keywords by which the presence of a name requires something."""
+"""KeywordSet by which the presence of a name requires something."""
 
 
-def allows_nothing(raw: Raw, said: Said) -> bool:
+def allows_nothing(raw: Raw, kw: KeywordSet) -> bool:
     """Return True for `{"not": {}}`, a common way to write `false`."""
-    return said == {"not"} and (raw["not"] is True or raw["not"] == {})
+    return kw == {"not"} and (raw["not"] is True or raw["not"] == {})
 
 
-def most_dependent(raw: Raw, said: Said) -> int:
+def most_dependent(raw: Raw, kw: KeywordSet) -> int:
     """The greatest number of entries in a dependency keyword."""
-    return max((len(_mapped(raw[name])) for name in said & DEPENDENT), default=0)
+    return max((len(_mapped(raw[name])) for name in kw & DEPENDENT), default=0)
 
 
 def _mapped(value: Any) -> list[Any]:
@@ -364,7 +364,7 @@ ASSERTED: Final[dict[Draft, frozenset[str]]] = {
 """Asserting keywords by draft."""
 
 GROUPS: Final = ("anyOf", "oneOf", "allOf")
-"""Keywords with a list of schemas for the same instance."""
+"""KeywordSet with a list of schemas for the same instance."""
 
 _Way: TypeAlias = "tuple[_Way, str | int] | None"  # parent and last key
 _ELSEWHERE: Final = frozenset(("$ref", *GROUPS))
@@ -396,7 +396,7 @@ class LazySchema:
     eager: set[int]
     typed: dict[int, str]
 
-    def said(self, raw: Raw) -> set[str]:
+    def keywords(self, raw: Raw) -> set[str]:
         """The asserting keywords of a part."""
         return raw.keys() & ASSERTED[self.draft]
 
@@ -412,7 +412,7 @@ class LazySchema:
         if raw.__class__ is not dict:
             return raw is False
         part = cast("Raw", raw)
-        return "not" in part and allows_nothing(part, self.said(part))
+        return "not" in part and allows_nothing(part, self.keywords(part))
 
     def options(self, raw: Json) -> list[Json]:
         """Alternatives of a part, with references followed."""

@@ -126,7 +126,7 @@ class Characters:
         return sort
 
     def tail(self, before: str, chars: str) -> str:
-        """The end of a text that what follows might change, where `before` was that end."""
+        """The end of a text that later characters might change; `before` was it before `chars`."""
         if self._normalise is None or not chars:
             return before
         at = next((n for n in range(len(chars) - 1, -1, -1) if _begins(chars[n])), None)

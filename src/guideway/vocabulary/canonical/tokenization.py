@@ -217,7 +217,7 @@ def _single_tokens(vocab: Mapping[str, int], replaced: Mapping[str, str]) -> fro
 
 
 def _plain(backend: Backend) -> Backend:
-    """The same tokenizer, without the steps that put something before a text."""
+    """The same tokenizer, without steps that add a prefix to texts."""
     normal = steps(backend.normalizer, "normalizers")
     split = steps(backend.pre_tokenizer, "pretokenizers")
     kinds = {step["type"] for step in normal} | {

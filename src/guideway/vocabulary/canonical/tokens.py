@@ -271,7 +271,7 @@ class SplitSets:
         return found
 
     def steps(self, splits: Numbers, sorts: Numbers) -> Numbers:
-        """The same for each of many."""
+        """`step` for each of many sorts."""
         self.step(DEAD, int(sorts.max()))  # so that the table is wide enough
         found = self._table[splits, sorts]
         while (unknown := np.flatnonzero(found == _UNKNOWN)).size:
@@ -693,7 +693,7 @@ class CanonicalAutomaton:
         return number
 
     def _check(self) -> None:
-        """Hold the states to what the tokenizer gives for some texts."""
+        """Compare the states with the tokenizer on some texts."""
         for text in probes(self._tokens):
             tokens = self.encode(text.encode()) if text else None
             if tokens is not None and not self.ends(self.run(self.start, tokens, joined=False)):
