@@ -14,7 +14,7 @@ from transformers.models.mixtral import MixtralConfig
 from transformers.models.t5 import T5Config
 
 import guideway as gw
-from guideway.api.memory import fitting, needed, planned, with_unit
+from guideway.api.memory import as_size, fitting, needed, planned
 from guideway.models.fake import FakeModel
 from small_models import CACHE, KINDS, LETTERS, SMALL, model, module
 
@@ -88,7 +88,7 @@ def test_the_built_in_model_allocates_what_is_said() -> None:
 
 def test_the_examples_of_notes_on_inference() -> None:
     need = gw.memory(NOTES, batch=1, context=4096, dtype="float16")
-    assert with_unit(need.parameters) == "216.7 MB"
+    assert as_size(need.parameters) == "216.7 MB"
     assert need.kv_cache == 144 * 2**20
     assert need.total == need.parameters + need.kv_cache + need.activations
     # The terms that the notes list: matrices without biases, 30,000 tokens; the sum is 248 less.

@@ -58,7 +58,7 @@ class Memory:
             (*self.formulas, f"{rows} of {self.context:,} tokens"),
             strict=True,
         )
-        return "\n".join(f"{name:12}{shown(size):>9}  {formula}" for name, size, formula in lines)
+        return "\n".join(f"{name:12}{as_size(size):>9}  {formula}" for name, size, formula in lines)
 
 
 Need: TypeAlias = tuple[int, str]
@@ -213,8 +213,8 @@ def _at_peak(live: Mapping[tuple[int, int], int], batch: int, context: int, tota
         terms.append(f"{unit:,} {word} × ({inner}) × {bytes_of(size)}")
         total -= unit * size * sum(n * width for n, width in widths)
     if total < 0:  # the last layer's part of the cache did not exist yet
-        return f"{' + '.join(terms)} - {shown(-total)}"
-    return " + ".join([*terms, with_unit(total)] if total or not terms else terms)
+        return f"{' + '.join(terms)} - {as_size(-total)}"
+    return " + ".join([*terms, as_size(total)] if total or not terms else terms)
 
 
 def _of_sizes(sizes: Mapping[str, Any], dtype: "torch.dtype") -> Plan:
@@ -276,10 +276,10 @@ def bytes_of(size: int) -> str:
     return "1 byte" if size == 1 else f"{size} bytes"
 
 
-def with_unit(size: int) -> str:
+def as_size(size: int) -> str:
     """A number of bytes with its unit, in powers of 1,000.
 
-    >>> shown(216_739_312), shown(12)
+    >>> as_size(216_739_312), as_size(12)
     ('216.7 MB', '12 B')
     """
     for unit, least in UNITS.items():

@@ -148,7 +148,7 @@ def memory(
     Example: guideway memory smollm2-135m --batch 8 --context 2048 --card 4GB
     """
     held = None if card is None else _bytes(card)
-    from guideway.api.memory import fitting, needed, planned, with_unit
+    from guideway.api.memory import as_size, fitting, needed, planned
 
     plan, longest = planned(model, dtype)
     need = needed(plan, batch, context or longest)
@@ -158,7 +158,7 @@ def memory(
         return
     print_line(str(need))
     if held is not None:
-        print_line(f"\non {with_unit(held)}: " + ("batch × context" if fits else "nothing fits"))
+        print_line(f"\non {as_size(held)}: " + ("batch × context" if fits else "nothing fits"))
     for rows, tokens in fits:
         print_line(f"{rows:9,} × {tokens:,}")
 

@@ -129,7 +129,7 @@ _DEEPEST: Final = 12  # levels of parts that apply to one string
 _MOST_PARTS: Final = 64  # such parts read for one trial
 _LOOKED_AT: Final = 4096  # and in a schema
 _TRIALS_LONGEST: Final = 1 << 40
-_MEETING_KEYS: Final = 2  # patterns of keys; most schemas with any have one
+_MOST_KEY_PATTERNS: Final = 2  # patterns of keys; most schemas with any have one
 _MOST_KEYS: Final = 16  # 300 simple ones take 3 s to try, and no time in a mask
 _WIDE: Final = 256  # patterns, or alternatives of one
 _PARTS_OF_ONE: Final = 256  # parts of an expression that are read
@@ -145,10 +145,10 @@ _LENGTHS: Final = ("minLength", "maxLength")
 _LISTS: Final = ("allOf", "anyOf", "oneOf")
 _PARTS: Final = ("not", "if", "then", "else")
 _MEETING_WORDS: Final = frozenset(("allOf", "oneOf", "$ref", *_LENGTHS))
-_SAYING: Final = _MEETING_WORDS | {*_NAMED[1:], *_LISTS, *_PARTS}
+_OF_STRINGS: Final = _MEETING_WORDS | {*_NAMED[1:], *_LISTS, *_PARTS}
 _DENYING: Final = ("not", "if")
-_TELLING: Final = frozenset((*_DENYING, "oneOf"))  # where a text must also fail a subschema
-_SPEAKING: Final = frozenset(
+_NEGATING: Final = frozenset((*_DENYING, "oneOf"))  # where a text must also fail a subschema
+_PATTERNED: Final = frozenset(
     (*_LISTS, *_NAMED[1:], "not", "if", "patternProperties", "propertyNames", "contains")
 )
 _HOLDING: Final = (dict, list)
@@ -161,7 +161,7 @@ _FORMATTED: Final = re.compile(r'"format"\s*:\s*"([^"]*)"')
 _FAR: Final = 4096  # characters from which on stepping through them takes long
 _STRING: Final = b'"'
 # In the order in which the place names them.
-_TOLD: Final = ("pattern", *_LISTS, *_PARTS, "format")
+_IN_PLACES: Final = ("pattern", *_LISTS, *_PARTS, "format")
 
 
 def trials(source: JsonSchema) -> Trials:
@@ -211,7 +211,7 @@ def _speaking(root: Any) -> Iterator[dict[str, Any]]:
     while todo:
         inside = todo.pop()
         if inside.__class__ is dict:
-            if not _SPEAKING.isdisjoint(inside):
+            if not _PATTERNED.isdisjoint(inside):
                 yield inside
             inside = inside.values()
         todo += [part for part in inside if part.__class__ in _HOLDING]
@@ -233,17 +233,17 @@ def _repeating(patterns: Any) -> list[str]:
 def _strings(raw: dict[str, Any], kept: "_Kept") -> "Iterator[tuple[str, dict[str, Any], bytes]]":
     """The place, schema and prefix of an intersection of strings in a part."""
     if kept.meet(raw):
-        keyword = next((name for name in _TOLD if name in raw), "$ref")
+        keyword = next((name for name in _IN_PLACES if name in raw), "$ref")
         yield keyword, {"type": "string", "allOf": [kept.all_of(raw)]}, _STRING
 
 
 def _keys(raw: dict[str, Any], kept: "_Kept") -> "Iterator[tuple[str, dict[str, Any], bytes]]":
     patterns: Any = raw.get("patternProperties")
     repeating = _repeating(patterns)
-    several = len(repeating) >= _MEETING_KEYS
+    several = len(repeating) >= _MOST_KEY_PATTERNS
     if (several and _is_hard(repeating)) or _is_wide(repeating):
         told = [write_plain(patterns[name]) or name for name in repeating]  # None: too deep
-        if len({*told}) >= _MEETING_KEYS or _is_wide(repeating):
+        if len({*told}) >= _MOST_KEY_PATTERNS or _is_wide(repeating):
             # The values do not matter, only which are equal.
             values = {
                 name: {"minProperties": told.index(value)}
@@ -266,7 +266,7 @@ def _items(raw: dict[str, Any], kept: "_Kept") -> "Iterator[tuple[str, dict[str,
         # Branches that exclude each other may constrain all items. Their intersection would be
         # empty, and nothing would be tried.
         said = [{"contains": kept.all_of(one)} for one in (*told, *every)]
-        keyword = next((name for name in ("contains", *_TOLD) if name in raw), "$ref")
+        keyword = next((name for name in ("contains", *_IN_PLACES) if name in raw), "$ref")
         yield keyword, {"type": "array", "allOf": said}, b'["'
 
 
@@ -308,7 +308,7 @@ class _Found:
         self.meeting |= not _MEETING_WORDS.isdisjoint(part)
         self._far |= _is_far(part.get("minLength"))
         self._long |= _is_far(part.get("maxLength"))
-        self._tells |= not _TELLING.isdisjoint(part)
+        self._tells |= not _NEGATING.isdisjoint(part)
 
     def meet(self) -> bool:
         """Return True if patterns meet that need a trial, or a text must be very long."""
@@ -335,7 +335,7 @@ class _Kept:
         """Return True if patterns meet in a part; cheaper than `all_of`."""
         found, left = _Found(), _MOST_PARTS + _width(part)
         for one, depth, inside in self._applying(part, left):
-            if not _SAYING.isdisjoint(one):
+            if not _OF_STRINGS.isdisjoint(one):
                 self.looked_at += 1
                 found.read(one, inside=inside)
                 found.meeting |= depth == 0 and "pattern" in one
@@ -355,7 +355,7 @@ class _Kept:
         while todo and left:
             one, depth, inside = todo.pop()
             if one.__class__ is dict and depth <= _DEEPEST:
-                left -= not _SAYING.isdisjoint(one)
+                left -= not _OF_STRINGS.isdisjoint(one)
                 yield one, depth, inside
                 todo += [
                     (beside, depth + 1, inside or name in _DENYING)

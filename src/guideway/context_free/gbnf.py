@@ -81,7 +81,7 @@ TOKEN: Final = re.compile(
     r"(?P<but>!)?(?P<name><(?:\[(?P<id>[0-9]{1,9})\]|(?!\[)[^<>\s]+)>)(?(but)[ \t]*(?P<count>[*+]))"
 )
 # An unclosed quote matches to the end: its end would be searched anew from each of 100,000 quotes.
-_TOLD: Final = re.compile(
+_NOTATION: Final = re.compile(
     r"""(?P<skipped>"(?:\\.|[^"\\])*+"?|\[(?:\\.|[^\]\\])*+\]?|\#[^\r\n]*)
     |(?P<token>!<[^<>\s]+>[ \t]*[*+]|<[^<>\s]+>)""",
     re.DOTALL | re.VERBOSE,
@@ -114,7 +114,7 @@ def tokens_of(text: str) -> dict[str, Source]:
     {'<think>': Special(token='<think>', required=True), '<[7]>': Special(token=7, required=True)}
     """
     found = dict[str, Source]()
-    for told in _TOLD.finditer(text) if "<" in text else ():
+    for told in _NOTATION.finditer(text) if "<" in text else ():
         token = TOKEN.fullmatch(told["token"] or "")
         if token is not None:
             named = int(token["id"]) if token["id"] else token["name"]

@@ -39,7 +39,7 @@ _DEPENDENT: Final = ("dependentSchemas", "dependencies")
 _UNKNOWN: Final = ("$dynamicRef", "$recursiveRef")
 _REFERENCES: Final = ("$ref", *_UNKNOWN)
 _ITEMS: Final = ("items", "prefixItems", "additionalItems", "unevaluatedItems")
-_SPEAKING: Final = frozenset(
+_RESTRICTING: Final = frozenset(
     (*_BRANCHES, "if", "then", "else", *_DEPENDENT, *_UNKNOWN, *_OTHERS, "properties", "required")
 )
 _BESIDE_A_REFERENCE: Final = ("title", "description", "default", "$schema", "$defs", "definitions")
@@ -91,7 +91,7 @@ class _Closing:
     def _visited(self, raw: Raw) -> list[Any]:
         """Collect a schema; return the schemas to visit next."""
         target = self._targets.get(raw.get("$ref"))
-        if _is_raw(target) and (self._draft <= 7 or not raw.keys() & _SPEAKING):
+        if _is_raw(target) and (self._draft <= 7 or not raw.keys() & _RESTRICTING):
             self._referring.append((raw, target))
             return [target]
         if self._is_union(raw):
@@ -161,7 +161,7 @@ class _Closing:
 
     def _is_union(self, raw: Raw) -> bool:
         """Return True if each branch can be closed by itself."""
-        held = raw.keys() & {*_SPEAKING, "$ref"}
+        held = raw.keys() & {*_RESTRICTING, "$ref"}
         if held == {"oneOf"}:
             return self._exclude_each_other(_list(raw["oneOf"]))
         return held == {"anyOf"} or (held == {"allOf"} and len(_list(raw["allOf"])) == 1)

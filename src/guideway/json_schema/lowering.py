@@ -501,7 +501,7 @@ ROOT = "both#"
 def mismatch(held: Sequence[JsonSchema], denied: Sequence[JsonSchema]) -> str:
     """The option that differs, so that these cannot be one document; "" if they can.
 
-    >>> apart([JsonSchema(True), JsonSchema(True, spelling="plain")], [])
+    >>> mismatch([JsonSchema(True), JsonSchema(True, spelling="plain")], [])
     'the same spelling'
     """
     every = (*held, *denied)

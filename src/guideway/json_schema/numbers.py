@@ -353,11 +353,11 @@ def is_far(value: Decimal) -> bool:
     return value == BEYOND or abs(value.adjusted()) > FARTHEST
 
 
-_MOST_MET = 1 << 16  # remainders of several factors in a search: .15 s
+_REMAINDERS = 1 << 16  # remainders of several factors in a search: .15 s
 _MINUS = literal("-")
 _DECIMAL = concat(SIGN, WHOLE, FRACTION)
 _ANY_ZERO = concat(SIGN, literal("0"), ZERO_FRACTION, optional(ANY_EXPONENT))
-_TOLD = alt(_DECIMAL, concat(SIGN, NONZERO, FRACTION, ANY_EXPONENT), _ANY_ZERO)
+_COMPARABLE = alt(_DECIMAL, concat(SIGN, NONZERO, FRACTION, ANY_EXPONENT), _ANY_ZERO)
 
 
 def lower_numbers(numbers: Numbers, *, plain: bool = False) -> Expr:
@@ -392,12 +392,12 @@ def _factors(numbers: Numbers) -> list[Decimal]:
     common = common_multiple(tuple(factors))
     if factor_of(common) is not None:
         return [without_zeros(common)]
-    if len(factors) > 1 and factor_of(common, most=_MOST_MET) is None:
+    if len(factors) > 1 and factor_of(common, most=_REMAINDERS) is None:
         raise LimitError(
-            f"multiples of {len(numbers.multiples)} numbers at once have more than {_MOST_MET} "
+            f"multiples of {len(numbers.multiples)} numbers at once have more than {_REMAINDERS} "
             f"remainders, as those of {without_zeros(common):.6g} do",
             limit="rests of multipleOf",
-            given=_MOST_MET,
+            given=_REMAINDERS,
         )
     return [without_zeros(factor) for factor in factors]
 
@@ -514,7 +514,7 @@ def all_but(values: Iterable[Decimal], *, plain: bool) -> Expr:
     given = list(values)
     if not given:
         return PLAIN_NUMBER if plain else ANY_NUMBER
-    told = PLAIN_NUMBER if plain else _TOLD
+    told = PLAIN_NUMBER if plain else _COMPARABLE
     if any(map(is_far, given)):
         told = both(told, _near(counted=BEYOND in given))
     return both(told, complement(one_of(given)))

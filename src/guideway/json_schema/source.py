@@ -243,7 +243,7 @@ _ANNOTATIONS: Final = frozenset(
         *("contentSchema", "discriminator", "nullable", "example", "xml", "externalDocs"),
     )
 )
-_TOLD: Final = 2  # mistakes of a schema that a warning lists
+_SHOWN: Final = 2  # mistakes of a schema that a warning lists
 _SHORT: Final = frozenset(("not", "if", "then", "else"))  # "note" is near to them
 
 
@@ -257,9 +257,9 @@ def check_keywords(root: Json) -> None:
         return
     with suppress(GuidewayError):  # compiling says what is wrong
         found = list(_silent_keywords(whole, find_draft(whole.get("$schema"), "", LATEST)))
-        more = f"; and {len(found) - _TOLD} more" if len(found) > _TOLD else ""
+        more = f"; and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
         if found:
-            warn(f"in the JSON Schema, {'; '.join(found[:_TOLD])}{more}")
+            warn(f"in the JSON Schema, {'; '.join(found[:_SHOWN])}{more}")
 
 
 def _nothing_known(whole: dict[str, Json]) -> str:

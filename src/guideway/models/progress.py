@@ -14,7 +14,7 @@ def rows_shown(progress: Progress, total: int) -> Generator[Callable[[int], obje
     """Show the number of finished rows while the block runs; yields a function that adds rows.
 
     >>> counts = []
-    >>> with shown(lambda done, total: counts.append((done, total)), 3) as add:
+    >>> with rows_shown(lambda done, total: counts.append((done, total)), 3) as add:
     ...     add(2), add(0), add(1)
     (None, None, None)
     >>> counts

@@ -13,7 +13,7 @@ from guideway.errors import SourceError, UnsupportedError
 Core: TypeAlias = Mapping[str, Any]
 Schema: TypeAlias = dict[str, Any]
 
-_SAID = "json_schema_input_schema"
+_INPUT_SCHEMA = "json_schema_input_schema"
 
 
 @final
@@ -72,7 +72,7 @@ class Place:
     def inside_function(self, core: Core) -> "Place":
         """The place inside the function `core`; the same if that declares its JSON input."""
         first = core["type"] in ("function-before", "function-wrap")
-        return replace(self, in_python=True) if first and _SAID not in core else self
+        return replace(self, in_python=True) if first and _INPUT_SCHEMA not in core else self
 
     def check_strict(self, core: Core, kinds: Collection[str]) -> None:
         """Refuse a strict type among `kinds` inside a function, where it gets a str or list."""

@@ -96,7 +96,7 @@ _HOW: Final = {
     "$ref": "replaced by the schema it refers to",
     "$dynamicRef $recursiveRef": "replaced by the schema it refers to from here",
 }
-_SAID: Final = {name: how for names, how in _HOW.items() for name in names.split()}
+_HOW_OF: Final = {name: how for names, how in _HOW.items() for name in names.split()}
 _BOUND: Final = re.compile(r"^=|~[0-9]+$")
 _MERGED: Final = frozenset(("allOf", "$ref", "$dynamicRef", "$recursiveRef"))
 _NAMES: Final = frozenset(
@@ -212,7 +212,7 @@ def _why_inert(raw: Mapping[str, Json], name: str) -> str:
 
 def _how(raw: Mapping[str, Json], name: str) -> str:
     special = _SPECIAL.get(name)
-    return _SAID[name] if special is None else special(raw)
+    return _HOW_OF[name] if special is None else special(raw)
 
 
 def _values(raw: Mapping[str, Json]) -> str:
@@ -232,7 +232,7 @@ def _pattern(raw: Mapping[str, Json]) -> str:
 def _length(raw: Mapping[str, Json]) -> str:
     formatted = ["format"] if raw.get("format") in FORMATS else []
     beside = [*(["pattern"] if "pattern" in raw else []), *formatted]
-    said = _SAID["minLength"]
+    said = _HOW_OF["minLength"]
     return f"{said}, in step with the automaton of {' and '.join(beside)}" if beside else said
 
 
@@ -241,12 +241,12 @@ _SPECIAL: Final[dict[str, Callable[[Mapping[str, Json]], str]]] = {
     "pattern": _pattern,
     **dict.fromkeys(("minLength", "maxLength"), _length),
     "additionalProperties": lambda raw: (
-        _SAID["additionalProperties"] if raw["additionalProperties"] else "no other key can start"
+        _HOW_OF["additionalProperties"] if raw["additionalProperties"] else "no other key can start"
     ),
     "uniqueItems": lambda raw: (
-        _SAID["uniqueItems"] if raw["uniqueItems"] else "false has no effect"
+        _HOW_OF["uniqueItems"] if raw["uniqueItems"] else "false has no effect"
     ),
-    "$ref": lambda raw: f"{_SAID['$ref']}: {show(raw['$ref'])}",
+    "$ref": lambda raw: f"{_HOW_OF['$ref']}: {show(raw['$ref'])}",
 }
 
 
