@@ -48,7 +48,7 @@ class Outside:
     error: TokenRejected
 
 
-Standing: TypeAlias = DecodeState | Outside
+Reached: TypeAlias = DecodeState | Outside
 
 
 @final
@@ -70,11 +70,11 @@ class Prefixes:
         """Cache at most `most` states; `joint` are bytes that tokens spell before the text."""
         self.constraint = constraint
         self.start = constraint.start(joint)
-        self._known: OrderedDict[bytes, Standing] = OrderedDict()
+        self._known: OrderedDict[bytes, Reached] = OrderedDict()
         self._most = most
         self._lock = threading.Lock()
 
-    def after(self, tokens: NDArray[np.int64]) -> Standing:
+    def after(self, tokens: NDArray[np.int64]) -> Reached:
         """The state after these tokens. Tokens after an end id change nothing."""
         if not len(tokens):
             return self.start
@@ -118,13 +118,13 @@ class Prefixes:
             begun, left = longer, None if left is None else left - 1
         return min(enough, ended + len(begun))
 
-    def _read(self, tokens: NDArray[np.int64]) -> Standing:
-        standing: Standing = self.start
+    def _read(self, tokens: NDArray[np.int64]) -> Reached:
+        standing: Reached = self.start
         for place, token in enumerate(tokens.tolist()):
             standing = self._following(standing, token, place)
         return standing
 
-    def _following(self, standing: Standing, token: int, place: int) -> Standing:
+    def _following(self, standing: Reached, token: int, place: int) -> Reached:
         if isinstance(standing, Outside) or standing.ended:
             return standing
         try:

@@ -8,10 +8,10 @@ from weakref import ref
 
 from guideway.json_schema.discriminators import Outlines
 from guideway.json_schema.formula_derivative import (
+    ItemSteps,
     Rest,
     Step,
     Used,
-    Ways,
     among,
     beside,
     pay,
@@ -34,13 +34,13 @@ from guideway.json_schema.objects import (
     UNKNOWN,
     endless_options,
     is_endless_object,
+    is_in_bytes,
     is_open_string,
     options_in,
     room,
     value_of,
     writes,
 )
-from guideway.json_schema.objects import among as spelled_among
 from guideway.json_schema.spelling import QUOTE, JsonStyle, words_of
 from guideway.language.expr import (
     ALL_BYTES,
@@ -107,7 +107,7 @@ class _Ahead:
     again: Formula | None = None
 
 
-def can_end(ways: Ways, start: Rest, look: "Callable[[Expr], bool | None]") -> bool | None:
+def can_end(ways: ItemSteps, start: Rest, look: "Callable[[Expr], bool | None]") -> bool | None:
     """Return True if some items complete the array; None if that is not known yet."""
     stack: list[tuple[_Ahead, Formula | None]] = [(_Ahead(start), None)]
     seen: set[_Ahead] = set()
@@ -126,7 +126,7 @@ def can_end(ways: Ways, start: Rest, look: "Callable[[Expr], bool | None]") -> b
     return False
 
 
-def _following(ways: Ways, ahead: _Ahead) -> list[tuple[_Ahead, Formula | None]]:
+def _following(ways: ItemSteps, ahead: _Ahead) -> list[tuple[_Ahead, Formula | None]]:
     rest, found = ahead.rest, list[tuple[_Ahead, Formula | None]]()
     for step in ways.steps(rest):
         plain = Rest(step.position, frozenset(), step.formula)
@@ -143,7 +143,7 @@ def _following(ways: Ways, ahead: _Ahead) -> list[tuple[_Ahead, Formula | None]]
     return found
 
 
-def repeatable(ways: Ways, start: Rest, look: "Callable[[Expr], bool | None]") -> Formula:
+def repeatable(ways: ItemSteps, start: Rest, look: "Callable[[Expr], bool | None]") -> Formula:
     """The formula of values that may come and repeat from here on."""
     found: Formula = FALSE
     todo, seen = [start], {start}
@@ -167,7 +167,7 @@ _TAKEN: Final = 80
 _SPELLED: Final = literal(bytes(range(256)))  # has a text only if every byte can be spelled
 
 
-def deal(ways: Ways, start: Rest, least: Least) -> "Dealt | None":
+def deal(ways: ItemSteps, start: Rest, least: Least) -> "Dealt | None":
     """Distinct unused values for items that complete the array, None if there are none."""
     dealt = Dealt(ways, start.used, least)
     stack = [(start, iter(ways.steps(start)))]
@@ -196,7 +196,7 @@ def deal(ways: Ways, start: Rest, least: Least) -> "Dealt | None":
     return dealt
 
 
-def critical(ways: Ways, start: Rest, least: Least) -> frozenset[Exact] | None:
+def critical(ways: ItemSteps, start: Rest, least: Least) -> frozenset[Exact] | None:
     """Values that the next item must leave to later ones; None if no completion is left."""
     dealt = deal(ways, start, least)
     if dealt is None:
@@ -223,7 +223,7 @@ class Dealt:
     `_is_endless`; without it, 1,000 items took 1.1 s in one mask.
     """
 
-    ways: Ways
+    ways: ItemSteps
     used: Used
     least: Least
     items: list[Formula] = field(default_factory=list[Formula])
@@ -322,7 +322,7 @@ class ItemsTemplate:
         self, formula: Formula, value: Callable[[Formula], Expr], style: JsonStyle, judge: Outlines
     ) -> None:
         self._formula, self._value, self.style = formula, value, style
-        self._ways = Ways(formula, value, judge)
+        self._ways = ItemSteps(formula, value, judge)
         # Of the last caller, weakly: it would live as long as schemas share a template.
         self._unfolded: tuple[ref[Look] | None, dict[Hashable, Expr]] = None, {}
 
@@ -364,7 +364,7 @@ class ItemsTemplate:
         return self._lives(cast("Rest", argument), look)
 
     def _lives(self, rest: Rest, look: Look) -> bool | None:
-        left = room(rest.position, "[]", spelled_among(look.spellable))
+        left = room(rest.position, "[]", is_in_bytes(look.spellable))
         if left is not None:
             return self._lives_limited(rest, left, look)
         if UNKNOWN in rest.used:

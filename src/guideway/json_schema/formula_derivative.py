@@ -330,7 +330,7 @@ class Step:
 
 
 @final
-class Ways:
+class ItemSteps:
     """Steps from each position of an array with a formula."""
 
     def __init__(self, formula: Formula, value: Callable[[Formula], Expr], judge: Outlines) -> None:

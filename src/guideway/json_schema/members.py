@@ -35,11 +35,11 @@ from guideway.json_schema.objects import (
     writes,
 )
 from guideway.json_schema.shortest_members import (
+    Access,
     Chosen,
     Completions,
     Estimate,
     Needed,
-    Ways,
     Word,
     Words,
     can_end,
@@ -63,7 +63,7 @@ Answer = TypeVar("Answer")
 
 
 @final
-class Standing(Generic[Answer]):
+class AnswerCache(Generic[Answer]):
     """Answers by question; `no` is the answer "none", which more used keys cannot change."""
 
     def __init__(self, no: Answer) -> None:
@@ -142,7 +142,7 @@ class Dependent:
         self.template = ObjectTemplate(self)
         self.places = Places(self.count, style.ordered)
         self._progress = tuple(Progress(partial(read_member, key=key), judge) for key in keys)
-        self._closing, self._ending = dict[Formula, bool](), Standing[bool | None](no=False)
+        self._closing, self._ending = dict[Formula, bool](), AnswerCache[bool | None](no=False)
         self._completions = defaultdict[int, Completions](lambda: Completions(keys, listed))
 
     def start(self) -> Expr:
@@ -267,7 +267,7 @@ class Dependent:
                 return None
             return least_members(estimate, word, known, formula, extras, answers.afford)
 
-        standing = answers.recall(self, partial(Standing[Chosen | None], None))
+        standing = answers.recall(self, partial(AnswerCache[Chosen | None], None))
         found = standing.ask((rest.place, formula), rest.extras, find, answers.settled)
         return None if found is None else estimate.words.in_order(found)
 
@@ -324,7 +324,7 @@ class Dependent:
         word: Least,
         spellable: int,
         looked: set[str],
-    ) -> Ways:
+    ) -> Access:
         """Access to members of free names and of all classes; adds keys of classes to `looked`."""
 
         def another(key: int, extras: Extras) -> Extras | None:
@@ -336,7 +336,7 @@ class Dependent:
             looked.add(name := key_of(text))
             return extras | {name}
 
-        return Ways(
+        return Access(
             self._words(free),
             formulas_by_case(self.keys),
             lives,

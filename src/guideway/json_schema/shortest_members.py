@@ -528,7 +528,7 @@ def key_of(text: bytes) -> str:
 
 @final
 @by_value
-class Ways:
+class Access:
     """Access to the members of an object.
 
     `formula` gives the formula of a key's value, from atoms; `lives` tells if a member with a value
@@ -543,7 +543,7 @@ class Ways:
     found: "Callable[[list[Case], set[int]], None]"
 
 
-def can_end(ways: Ways, formula: Formula, extras: Extras, members: "Needed") -> bool | None:
+def can_end(ways: Access, formula: Formula, extras: Extras, members: "Needed") -> bool | None:
     """Return True if some members complete the object; None if a value is not known yet.
 
     Adds the members that the first cases need which can hold.
@@ -570,7 +570,7 @@ def can_end(ways: Ways, formula: Formula, extras: Extras, members: "Needed") -> 
     return True
 
 
-def _needed(ways: Ways, case: Case) -> bool | None:
+def _needed(ways: Access, case: Case) -> bool | None:
     """Check the required members: values exist, and there are not too many."""
     required = sum(isinstance(atom, Required) for atom in case)
     for atom in case:
@@ -584,7 +584,7 @@ def _needed(ways: Ways, case: Case) -> bool | None:
     return True
 
 
-def _accepted(ways: Ways, case: Case, extras: Extras, members: Needed) -> bool | None:
+def _accepted(ways: Access, case: Case, extras: Extras, members: Needed) -> bool | None:
     """Check that atoms can all hold; adds the members needed."""
     found = _needed(ways, case)
     if not found:
@@ -601,7 +601,7 @@ def _accepted(ways: Ways, case: Case, extras: Extras, members: Needed) -> bool |
     return _fill(ways, case, low, extras, members)
 
 
-def _fill(ways: Ways, case: Case, low: int, extras: Extras, members: Needed) -> bool | None:
+def _fill(ways: Access, case: Case, low: int, extras: Extras, members: Needed) -> bool | None:
     """Add members until there are `low`."""
     taken = {key for key, _ in members}
     for key in ways.words.keys:
@@ -621,7 +621,7 @@ def _fill(ways: Ways, case: Case, low: int, extras: Extras, members: Needed) -> 
     return len(members) >= low
 
 
-def _lives_search(ways: Ways, formula: Formula, extras: Extras, members: Needed) -> bool | None:
+def _lives_search(ways: Access, formula: Formula, extras: Extras, members: Needed) -> bool | None:
     words = ways.words
     estimate = Estimate(words)
     stack: list[tuple[Formula, Extras, tuple[tuple[int, Formula], ...]]] = [(formula, extras, ())]

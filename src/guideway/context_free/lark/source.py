@@ -173,7 +173,7 @@ def read_indenter(postlex: object) -> Indentation:
             f"postlex must be a lark.indenter.Indenter, not {kind.__name__}", feature="postlex"
         )
     known = next((c for c in kind.__mro__ if f"{c.__module__}.{c.__name__}" == _ITEMS), base)
-    for name in (*_MADE_OF, *(("_noted",) if known is not base else ())):
+    for name in (*_MADE_OF, *(("_with_blocks",) if known is not base else ())):
         if getattr(kind, name) is not getattr(known, name):
             raise UnsupportedError(
                 f"{kind.__name__} overrides the method {name}; a postlex may change only the "

@@ -51,7 +51,7 @@ _NUMBERS: Final = frozenset((int, Decimal))
 
 
 @final
-class Holding:
+class Checker:
     """Checks values, and appends subschemas to `below`; `lowers` checks patterns.
 
     >>> found = []
@@ -151,34 +151,34 @@ class Holding:
         )
 
 
-_CHECKS: Final[dict[str, Callable[[Holding, Any], bool]]] = {
-    "type": Holding.type,
-    "enum": Holding.values,
+_CHECKS: Final[dict[str, Callable[[Checker, Any], bool]]] = {
+    "type": Checker.type,
+    "enum": Checker.values,
     "const": lambda check, value: is_shallow(value),
-    **dict.fromkeys(("minItems", "maxItems", "minLength", "maxLength"), Holding.count),
-    **dict.fromkeys(("minimum", "maximum"), Holding.number),
-    **dict.fromkeys(("exclusiveMinimum", "exclusiveMaximum"), Holding.bound),
-    "pattern": Holding.pattern,
-    "format": Holding.format,
-    "required": Holding.names,
-    "properties": Holding.members,
-    "additionalProperties": Holding.schema,
-    "items": Holding.items,
-    "prefixItems": Holding.schemas,
-    "additionalItems": Holding.schema,
-    "multipleOf": Holding.multiple,
+    **dict.fromkeys(("minItems", "maxItems", "minLength", "maxLength"), Checker.count),
+    **dict.fromkeys(("minimum", "maximum"), Checker.number),
+    **dict.fromkeys(("exclusiveMinimum", "exclusiveMaximum"), Checker.bound),
+    "pattern": Checker.pattern,
+    "format": Checker.format,
+    "required": Checker.names,
+    "properties": Checker.members,
+    "additionalProperties": Checker.schema,
+    "items": Checker.items,
+    "prefixItems": Checker.schemas,
+    "additionalItems": Checker.schema,
+    "multipleOf": Checker.multiple,
 }
-_DECIDED: Final[dict[str, Callable[[Holding, Any], bool]]] = {
-    **dict.fromkeys(("anyOf", "oneOf", "allOf"), Holding.branches),
-    **dict.fromkeys(("not", "if", "then", "else", "propertyNames", "contains"), Holding.schema),
+_DECIDED: Final[dict[str, Callable[[Checker, Any], bool]]] = {
+    **dict.fromkeys(("anyOf", "oneOf", "allOf"), Checker.branches),
+    **dict.fromkeys(("not", "if", "then", "else", "propertyNames", "contains"), Checker.schema),
     **dict.fromkeys(
-        ("minProperties", "maxProperties", "minContains", "maxContains"), Holding.count
+        ("minProperties", "maxProperties", "minContains", "maxContains"), Checker.count
     ),
     "uniqueItems": lambda check, value: value.__class__ is bool,
-    "patternProperties": Holding.patterns,
-    "dependencies": Holding.conditions,
-    "dependentRequired": Holding.lists,
-    "dependentSchemas": Holding.members,
+    "patternProperties": Checker.patterns,
+    "dependencies": Checker.conditions,
+    "dependentRequired": Checker.lists,
+    "dependentSchemas": Checker.members,
 }
 
 
@@ -298,7 +298,7 @@ class _Check:
         self._asserted = ASSERTED[draft]
         self._resources: list[Raw] = []  # that begin below the root
         self._todo: list[Any] = [root]
-        self._holding = Holding(draft, strict, lowers, self._todo)
+        self._holding = Checker(draft, strict, lowers, self._todo)
         self._in_place: dict[int, list[Any]] = {}
         self.below: list[tuple[int, list[Any]]] = []
         self.instances = Instances()
