@@ -401,7 +401,8 @@ def test_options_that_do_not_go_together_are_refused_by_name(
     one: Any, other: Any, denied: bool, option: str
 ) -> None:
     first, second = gw.JsonSchema(NEST, **one), gw.JsonSchema(NEST, **other)
-    assert mismatch([first], [second]) == option if denied else mismatch([first, second], []) == option
+    sides = ([first], [second]) if denied else ([first, second], [])
+    assert mismatch(*sides) == option
     whole = first - second if denied else first & second
     if not option:
         assert not Decisions().machine.alive(lower_source(whole, Decisions()))

@@ -11,7 +11,6 @@ from lark.indenter import PythonIndenter
 import guideway as gw
 from guideway.context_free.lark.errors import Reading, refusals
 from guideway.context_free.lark.extensions import extend
-from guideway.context_free.lark.grammar import END
 from guideway.context_free.lark.indenter import ItemIndenter
 from guideway.context_free.lark.reader import MOST, read_lark
 from guideway.context_free.lark.source import Lark, read_indenter
