@@ -20,22 +20,17 @@ if FOLDER is None:
 ROOT = Path(FOLDER)
 
 # Module: class.method or function → its parameters; None for an attribute or another name.
-NAMES: dict[str, dict[str, tuple[str, ...] | None]] = {
+NAMES: dict[str, dict[str, str | None]] = {
     "v1/structured_output/backend_types.py": {
-        "StructuredOutputGrammar.accept_tokens": ("self", "request_id", "tokens"),
-        "StructuredOutputGrammar.validate_tokens": ("self", "tokens"),
-        "StructuredOutputGrammar.rollback": ("self", "num_tokens"),
-        "StructuredOutputGrammar.fill_bitmask": ("self", "bitmask", "batch_index"),
-        "StructuredOutputGrammar.is_terminated": ("self",),
-        "StructuredOutputGrammar.reset": ("self",),
-        "StructuredOutputBackend.compile_grammar": (
-            "self",
-            "request_type",
-            "grammar_spec",
-            "stop_token_ids",
-        ),
-        "StructuredOutputBackend.allocate_token_bitmask": ("self", "max_num_seqs"),
-        "StructuredOutputBackend.destroy": ("self",),
+        "StructuredOutputGrammar.accept_tokens": "self request_id tokens",
+        "StructuredOutputGrammar.validate_tokens": "self tokens",
+        "StructuredOutputGrammar.rollback": "self num_tokens",
+        "StructuredOutputGrammar.fill_bitmask": "self bitmask batch_index",
+        "StructuredOutputGrammar.is_terminated": "self",
+        "StructuredOutputGrammar.reset": "self",
+        "StructuredOutputBackend.compile_grammar": "self request_type grammar_spec stop_token_ids",
+        "StructuredOutputBackend.allocate_token_bitmask": "self max_num_seqs",
+        "StructuredOutputBackend.destroy": "self",
         "StructuredOutputBackend.vllm_config": None,
         "StructuredOutputBackend.tokenizer": None,
         "StructuredOutputBackend.vocab_size": None,
@@ -46,45 +41,38 @@ NAMES: dict[str, dict[str, tuple[str, ...] | None]] = {
         "StructuredOutputOptions.CHOICE": None,
         "StructuredOutputOptions.STRUCTURAL_TAG": None,
     },
-    "v1/structured_output/request.py": {"get_structured_output_key": ("params",)},
-    "v1/structured_output/__init__.py": {
-        "StructuredOutputManager.grammar_init": ("self", "request")
-    },
+    "v1/structured_output/request.py": {"get_structured_output_key": "params"},
+    "v1/structured_output/__init__.py": {"StructuredOutputManager.grammar_init": "self request"},
     "config/structured_outputs.py": {
         "StructuredOutputsBackend": None,
         "StructuredOutputsConfig.backend": None,
     },
     "sampling_params.py": {
-        "SamplingParams._validate_structured_outputs": (
-            "self",
-            "model_config",
-            "structured_outputs_config",
-            "tokenizer",
-        ),
+        "SamplingParams._validate_structured_outputs": "self model_config structured_outputs_config tokenizer",
         "SamplingParams.extra_args": None,
         "SamplingParams.structured_outputs": None,
-        "SamplingParams.all_stop_token_ids": ("self",),
+        "SamplingParams.all_stop_token_ids": "self",
         "StructuredOutputsParams._backend": None,
         "StructuredOutputsParams.disable_any_whitespace": None,
         "StructuredOutputsParams.whitespace_pattern": None,
         "StructuredOutputsParams.json_object": None,
     },
     "v1/sample/logits_processor/interface.py": {
-        "LogitsProcessor.__init__": ("self", "vllm_config", "device", "is_pin_memory"),
-        "LogitsProcessor.validate_params": ("cls", "sampling_params"),
-        "LogitsProcessor.update_state": ("self", "batch_update"),
-        "LogitsProcessor.apply": ("self", "logits"),
-        "LogitsProcessor.is_argmax_invariant": ("self",),
+        "LogitsProcessor.__init__": "self vllm_config device is_pin_memory",
+        "LogitsProcessor.validate_params": "cls sampling_params",
+        "LogitsProcessor.update_state": "self batch_update",
+        "LogitsProcessor.apply": "self logits",
+        "LogitsProcessor.is_argmax_invariant": "self",
         "BatchUpdate.removed": None,
         "BatchUpdate.added": None,
         "BatchUpdate.moved": None,
         "MoveDirectionality.SWAP": None,
     },
     "v1/worker/gpu/sample/logits_processor/interface.py": {
-        "LogitsProcessor.__init__": ("self", "vllm_config", "req_states"),
-        "LogitsProcessor.validate_params": ("cls", "sampling_params"),
-        "LogitsProcessor.add_request": ("self", "req_idx", "sampling_params"),
-        "LogitsProcessor.apply": ("self", "logits", "ctx"),
+        "LogitsProcessor.__init__": "self vllm_config req_states",
+        "LogitsProcessor.validate_params": "cls sampling_params",
+        "LogitsProcessor.add_request": "self req_idx sampling_params",
+        "LogitsProcessor.apply": "self logits ctx",
         "LogitsProcRequestState.device": None,
         "LogitsProcRequestState.max_num_reqs": None,
         "LogitsProcRequestState.all_token_ids": None,
@@ -96,15 +84,15 @@ NAMES: dict[str, dict[str, tuple[str, ...] | None]] = {
         "LogitsContext.pos": None,
     },
     "v1/worker/gpu/buffer_utils.py": {"StagedWriteTensor": None, "UvaBackedTensor": None},
-    "config/vllm.py": {"VllmConfig.num_speculative_tokens": ("self",)},
-    "config/model.py": {"ModelConfig.get_vocab_size": ("self",)},
+    "config/vllm.py": {"VllmConfig.num_speculative_tokens": "self"},
+    "config/model.py": {"ModelConfig.get_vocab_size": "self"},
     "exceptions.py": {"VLLMValidationError": None},
 }
 
 
-def declared(module: str) -> dict[str, tuple[str, ...] | None]:
+def declared(module: str) -> dict[str, str | None]:
     """The names of a module and of its classes; the parameters of functions."""
-    names: dict[str, tuple[str, ...] | None] = {}
+    names: dict[str, str | None] = {}
 
     def visit(body: list[ast.stmt], prefix: str) -> None:
         for node in body:
@@ -112,7 +100,7 @@ def declared(module: str) -> dict[str, tuple[str, ...] | None]:
                 case ast.FunctionDef() | ast.AsyncFunctionDef():
                     given = node.args
                     arguments = [*given.posonlyargs, *given.args, *given.kwonlyargs]
-                    names[prefix + node.name] = tuple(each.arg for each in arguments)
+                    names[prefix + node.name] = " ".join(each.arg for each in arguments)
                 case ast.ClassDef():
                     names[prefix + node.name] = None
                     visit(node.body, f"{prefix}{node.name}.")

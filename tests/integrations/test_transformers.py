@@ -6,7 +6,6 @@ import math
 import pickle
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 from typing import Annotated, Any
 
 import numpy as np
@@ -15,80 +14,48 @@ import torch
 from pydantic import AfterValidator
 from torch import Tensor
 from transformers.generation import logits_process
-from transformers.models.bart import BartConfig, BartForConditionalGeneration
-from transformers.models.llama import LlamaConfig, LlamaForCausalLM
 
 import guideway as gw
 from guideway.constraint.compiled import CompiledConstraint
 from guideway.integrations.transformers import LogitsProcessor, prefix_allowed_tokens_fn
+from integrations.byte_models import (
+    BYTES,
+    END,
+    OTHER_END,
+    PAD,
+    WIDTH,
+    WORD,
+    bart,
+    batch,
+    model,
+    texts,
+    whole,
+)
 from small_models import CACHE
 
-END, OTHER_END, PAD, WIDTH = 256, 257, 258, 264
-BYTES = gw.Vocabulary(
-    [*(bytes([b]) for b in range(256)), b"<end>", b"<turn>", None], {END, OTHER_END}, width=WIDTH
-)
-WORD = gw.Regex("[a-z]{2,5}( [a-z]{1,4}){0,3}!")
 NUMBERS = list[int]
-SIZES: dict[str, Any] = {
-    "vocab_size": WIDTH,
-    "hidden_size": 16,
-    "intermediate_size": 16,
-    "num_attention_heads": 2,
-    "num_key_value_heads": 2,
-    "max_position_embeddings": 256,
-    "initializer_range": 0.8,
-    "bos_token_id": None,
-    "eos_token_id": [END, OTHER_END],
-    "pad_token_id": PAD,
-}
+PROMPT = b"Say ab 12 cd! ab 12"  # prompt lookup finds in it what may come, and what must not
 
 
-@cache
-def model(seed: int = 0, width: int = WIDTH) -> Any:
-    torch.manual_seed(seed)
-    config = LlamaConfig(**{**SIZES, "vocab_size": width}, num_hidden_layers=2)
-    return LlamaForCausalLM(config).eval()
-
-
-def batch(*prompts: bytes) -> dict[str, Tensor]:
-    """The prompts, padded on the left."""
-    longest = max(map(len, prompts))
-    ids = [[PAD] * (longest - len(prompt)) + list(prompt) for prompt in prompts]
-    tokens = torch.tensor(ids)
-    return {"input_ids": tokens, "attention_mask": (tokens != PAD).long()}
-
-
-def texts(rows: Tensor, start: int) -> list[bytes]:
-    """What the rows say after their prompts; an end must be there, or the row is full."""
-    said = list[bytes]()
-    for row in rows[:, start:].tolist():
-        ends = [place for place, token in enumerate(row) if token in BYTES.eos_ids]
-        text = row[: ends[0]] if ends else row
-        assert all(token < 256 for token in text), row
-        said.append(bytes(text))
-    return said
-
-
-def generate(inputs: dict[str, Tensor], how: Any = None, **settings: Any) -> list[bytes]:
+def rows(inputs: dict[str, Tensor], how: Any = None, **settings: Any) -> Tensor:
+    """What `generate` returns with a processor or a prefix function."""
     settings = {"max_new_tokens": 16, "do_sample": False, **settings}
     if isinstance(how, logits_process.LogitsProcessor):
         settings["logits_processor"] = [how]
     elif how is not None:
         settings["prefix_allowed_tokens_fn"] = how
     torch.manual_seed(1)
-    rows = model().generate(**inputs, **settings)
-    return texts(rows, inputs["input_ids"].shape[1])
+    return model().generate(**inputs, **settings)
 
 
-def whole(source: Any, said: list[bytes]) -> bool:
-    constraint = gw.compile(source, BYTES)
-    return all(constraint.matches(text) for text in said)
+def generate(inputs: dict[str, Tensor], how: Any = None, **settings: Any) -> list[bytes]:
+    return texts(rows(inputs, how, **settings), inputs["input_ids"].shape[1])
 
 
 SINGLE: dict[str, dict[str, Any]] = {
     "a draft model": {"assistant_model": 1},
     "a sampled draft": {"assistant_model": 1, "do_sample": True},
-    "prompt lookup": {"prompt_lookup_num_tokens": 3},
+    "prompt lookup": {"prompt_lookup_num_tokens": 5},
     "sampled prompt lookup": {"prompt_lookup_num_tokens": 3, "do_sample": True},
     "an early exit": {"assistant_early_exit": 1},
 }
@@ -124,7 +91,7 @@ def test_every_mode_gives_whole_texts_of_the_language(mode: str, make: Callable[
             generate(batch(b"Say"), held, **settings(mode))
         return
     for most in (16, 7) if make is LogitsProcessor else (7,):  # 7 are enough for a few words
-        said = generate(batch(b"Say ab cd! ab"), held, max_new_tokens=most, **settings(mode))
+        said = generate(batch(PROMPT), held, max_new_tokens=most, **settings(mode))
         assert whole(WORD, said), said
 
 
@@ -135,23 +102,16 @@ def test_a_batch_has_a_constraint_for_each_prompt(mode: str, make: Callable[...,
     given = settings(mode)
     if make is prefix_allowed_tokens_fn and given.get("do_sample") and "num_beams" in given:
         given["num_return_sequences"] = 1
-    said = generate_rows(batch(b"Hi!", b"x", b"Numbers: "), held, **given)
+    said = rows(batch(b"Hi!", b"x", b"Numbers: "), held, **given)
     copies = len(said) // 3
     assert copies == given.get("num_return_sequences", 1)
     assert whole(WORD, texts(said[:copies], 9)), said
     assert whole(NUMBERS, texts(said[2 * copies :], 9)), said
 
 
-def generate_rows(inputs: dict[str, Tensor], how: Any, **settings: Any) -> Tensor:
-    torch.manual_seed(1)
-    key = "logits_processor" if isinstance(how, LogitsProcessor) else "prefix_allowed_tokens_fn"
-    held = [how] if key == "logits_processor" else how
-    return model().generate(**inputs, max_new_tokens=16, **{key: held}, **settings)
-
-
 def test_greedy_and_assisted_texts_are_those_of_the_argmax_under_the_mask() -> None:
-    constraint, prompt = gw.compile(WORD, BYTES), b"Say ab cd! ab"
-    tokens, state = list(prompt), constraint.start()
+    constraint = gw.compile(WORD, BYTES)
+    tokens, state = list(PROMPT), constraint.start()
     while not state.ended:
         with torch.no_grad():
             row = model()(torch.tensor([tokens])).logits[0, -1].numpy()
@@ -159,21 +119,17 @@ def test_greedy_and_assisted_texts_are_those_of_the_argmax_under_the_mask() -> N
         token = int(np.where(mask, row, -math.inf).argmax())
         state = constraint.advance(state, token)
         tokens.append(token)
-    expected = [bytes(tokens[len(prompt) : -1])]
+    expected = [bytes(tokens[len(PROMPT) : -1])]
     for mode in ("greedy", "a draft model", "prompt lookup", "an early exit", "a static cache"):
-        assert generate(batch(prompt), LogitsProcessor(WORD, BYTES), **settings(mode)) == expected
+        assert generate(batch(PROMPT), LogitsProcessor(WORD, BYTES), **settings(mode)) == expected
 
 
 def test_a_row_is_the_same_alone_and_in_a_padded_batch_of_others() -> None:
-    held = LogitsProcessor([WORD, NUMBERS, WORD, WORD], BYTES)
     prompts = (b"Say ab!", b"1, 2", b"Say ab!", b"no")  # one of them twice
-    said = generate(batch(*prompts), held)
-    sources = (WORD, NUMBERS, WORD, WORD)
-    alone = [
-        generate(batch(prompt), LogitsProcessor(source, BYTES))[0]
-        for prompt, source in zip(prompts, sources, strict=True)
-    ]
-    assert said == alone
+    sources = [WORD, NUMBERS, WORD, WORD]
+    said = generate(batch(*prompts), LogitsProcessor(sources, BYTES))
+    for prompt, source, text in zip(prompts, sources, said, strict=True):
+        assert generate(batch(prompt), LogitsProcessor(source, BYTES)) == [text]
 
 
 # What others' processors do wrong: exceptions with beams (xgrammar#681, outlines), one use only
@@ -203,33 +159,17 @@ def test_a_chat_goes_on_from_its_own_text_and_any_more_tokens(more: bytes) -> No
 
 def test_a_text_that_ended_with_an_end_id_may_be_the_next_prompt() -> None:
     held = LogitsProcessor(WORD, BYTES)
-    rows = model().generate(**batch(b"Say"), max_new_tokens=16, logits_processor=[held])
-    assert int(rows[0, -1]) in BYTES.eos_ids
-    again = model().generate(rows, max_new_tokens=16, logits_processor=[held])
-    assert whole(WORD, texts(again, rows.shape[1]))
-
-
-def test_a_draft_with_other_weights_is_held_too() -> None:
-    held = LogitsProcessor(WORD, BYTES)
-    said = generate(batch(b"Say"), held, assistant_model=model(3))
-    assert said == generate(batch(b"Say"), held)
-
-
-def test_prompt_lookup_never_copies_what_the_constraint_forbids() -> None:
-    prompt = b"ab 12 ab 12 ab 12 ab"
-    said = generate(batch(prompt), LogitsProcessor(WORD, BYTES), prompt_lookup_num_tokens=5)
-    assert whole(WORD, said)
+    first = rows(batch(b"Say"), held)
+    assert int(first[0, -1]) in BYTES.eos_ids
+    assert whole(WORD, texts(rows({"input_ids": first}, held), first.shape[1]))
 
 
 def test_threads_may_share_a_processor() -> None:
     held = LogitsProcessor([WORD, NUMBERS], BYTES)
     prompts = [batch(b"a" * n, b"bc" * n) for n in range(1, 4)]
-
-    def rows(inputs: dict[str, Tensor]) -> list[list[int]]:
-        return model().generate(**inputs, max_new_tokens=12, logits_processor=[held]).tolist()
-
     with ThreadPoolExecutor(3) as pool:
-        assert list(pool.map(rows, prompts)) == [rows(each) for each in prompts]
+        said = pool.map(lambda inputs: generate(inputs, held), prompts)
+    assert [*said] == [generate(inputs, held) for inputs in prompts]
 
 
 def test_embeddings_may_stand_for_the_prompt() -> None:
@@ -240,8 +180,7 @@ def test_embeddings_may_stand_for_the_prompt() -> None:
     }
     held = LogitsProcessor(WORD, BYTES)
     for given in ({}, {"num_beams": 3}):
-        rows = model().generate(**embedded, max_new_tokens=16, logits_processor=[held], **given)
-        assert texts(rows, 0) == generate(inputs, held, max_new_tokens=16, **given)
+        assert texts(rows(embedded, held, **given), 0) == generate(inputs, held, **given)
 
 
 def test_a_cache_of_the_prompts_beginning_changes_nothing() -> None:
@@ -252,21 +191,11 @@ def test_a_cache_of_the_prompts_beginning_changes_nothing() -> None:
 
 
 def test_models_with_an_encoder_are_held_from_their_first_token() -> None:
-    torch.manual_seed(0)
-    sizes: dict[str, Any] = {"d_model": 16, "vocab_size": WIDTH, "decoder_start_token_id": PAD}
-    sizes |= {"bos_token_id": None, "eos_token_id": END, "pad_token_id": PAD, "init_std": 0.8}
-    sizes["forced_eos_token_id"] = END
-    for side in ("encoder", "decoder"):
-        sizes |= {
-            f"{side}_{k}": v for k, v in (("layers", 1), ("attention_heads", 2), ("ffn_dim", 16))
-        }
-    bart = BartForConditionalGeneration(BartConfig(**sizes)).eval()
+    encoded = bart(forced_eos_token_id=END)
     for given in ({}, {"num_beams": 3}):
-        rows = bart.generate(
-            **batch(b"Say", b"it"), max_new_tokens=16,
-            logits_processor=[LogitsProcessor(WORD, BYTES)], **given,
-        )  # fmt: skip
-        assert whole(WORD, texts(rows, 1))
+        held = {"logits_processor": [LogitsProcessor(WORD, BYTES)], **given}
+        said = encoded.generate(**batch(b"Say", b"it"), max_new_tokens=16, **held)
+        assert whole(WORD, texts(said, 1))
 
 
 # Limits and ends.
@@ -306,28 +235,22 @@ def test_too_few_tokens_for_any_text_are_refused_with_what_is_needed() -> None:
 def test_texts_end_with_an_id_at_which_generate_stops() -> None:
     held = LogitsProcessor(gw.Choice(["ab"]), BYTES)
     for end in (END, OTHER_END):
-        rows = model().generate(
-            **batch(b"?"), max_new_tokens=9, logits_processor=[held], eos_token_id=end
-        )
-        assert rows[0, 1:].tolist() == [*b"ab", end]
+        assert rows(batch(b"?"), held, eos_token_id=end)[0, 1:].tolist() == [*b"ab", end]
 
 
 def test_rows_that_ended_get_pads_while_others_go_on() -> None:
     held = LogitsProcessor(["a", gw.Regex("b{12}")], BYTES)
-    rows = model().generate(**batch(b"?", b"?"), max_new_tokens=16, logits_processor=[held])
-    assert rows[0, 1] == ord("a")
-    assert set(rows[0, 3:].tolist()) == {PAD}
-    assert texts(rows, 1) == [b"a", b"b" * 12]
+    both = rows(batch(b"?", b"?"), held)
+    assert both[0, 1] == ord("a")
+    assert set(both[0, 3:].tolist()) == {PAD}
+    assert texts(both, 1) == [b"a", b"b" * 12]
 
 
-def test_the_prompt_may_hold_the_beginning_of_the_text() -> None:
+def test_the_prompt_may_hold_the_beginning_of_the_text_or_a_joint_may_stand_before_it() -> None:
     held = LogitsProcessor(gw.Choice(["hello there", "help"]), BYTES, prompt_length=2)
     assert generate(batch(b"> hello"), held) == [b" there"]
-
-
-def test_a_joint_stands_before_the_text() -> None:
-    held = LogitsProcessor(gw.Choice(["ab"]), BYTES, joint=b" ")
-    assert generate(batch(b"?"), held) == [b" ab"]
+    joined = LogitsProcessor(gw.Choice(["ab"]), BYTES, joint=b" ")
+    assert generate(batch(b"?"), joined) == [b" ab"]
 
 
 def test_more_beams_than_there_are_texts_are_refused() -> None:
@@ -366,10 +289,7 @@ class Forced(logits_process.LogitsProcessor):
 def test_another_processor_that_leaves_no_token_is_a_dead_end(mode: str) -> None:
     held = LogitsProcessor(WORD, BYTES)
     with pytest.raises(gw.DeadEndError, match=r"row 0.*another processor, .*: Forced"):
-        model().generate(
-            **batch(b"?"), max_new_tokens=16, **settings(mode),
-            logits_processor=[Forced(ord("7"), 2), held],
-        )  # fmt: skip
+        rows(batch(b"?"), logits_processor=[Forced(ord("7"), 2), held], **settings(mode))
     assert whole(WORD, generate(batch(b"?"), held))  # nothing of it stays
 
 
@@ -391,26 +311,17 @@ def test_scores_that_are_no_numbers_and_rows_without_a_token_are_our_errors() ->
         held(ids, torch.full_like(scores, -math.inf))
     with pytest.raises(gw.DeadEndError, match="min_new_tokens"):
         held(ids, scores - math.inf)
+    held(ids, scores)
+    assert not scores.any()  # what is given is left as it is
 
 
-def test_the_scores_that_were_given_are_left_as_they_are() -> None:
-    scores = torch.zeros(1, WIDTH)
-    LogitsProcessor(WORD, BYTES, prompt_length=0)(torch.zeros(1, 0, dtype=torch.int64), scores)
-    assert not scores.any()
-
-
-@pytest.mark.parametrize(
-    ("given", "error", "message"),
-    [
-        ({"eos_token_id": [END, 98]}, gw.UnsupportedError, r"token 98 \(b'b'\), which is text"),
-        ({"eos_token_id": 263}, gw.ModelError, r"stops at \[263\].*end with \[256, 257\]"),
-    ],
-)
-def test_what_would_cut_texts_or_never_end_them_is_refused(
-    given: dict[str, Any], error: type[Exception], message: str
-) -> None:
-    with pytest.raises(error, match=message):
-        generate(batch(b"?"), LogitsProcessor(WORD, BYTES), **given)
+def test_what_would_cut_texts_or_never_end_them_is_refused() -> None:
+    for ends, error, message in (
+        ([END, 98], gw.UnsupportedError, r"token 98 \(b'b'\), which is text"),
+        (263, gw.ModelError, r"stops at \[263\].*end with \[256, 257\]"),
+    ):
+        with pytest.raises(error, match=message):
+            generate(batch(b"?"), LogitsProcessor(WORD, BYTES), eos_token_id=ends)
 
 
 class Tokenizer:
@@ -424,11 +335,9 @@ class Tokenizer:
 
 
 def test_a_draft_with_a_tokenizer_of_its_own_is_refused() -> None:
+    own = {"assistant_model": model(1, 300), "assistant_tokenizer": Tokenizer()}
     with pytest.raises(gw.UnsupportedError, match="a draft model with its own tokenizer"):
-        generate(
-            batch(b"Say"), LogitsProcessor(WORD, BYTES), assistant_model=model(1, 300),
-            tokenizer=Tokenizer(), assistant_tokenizer=Tokenizer(),
-        )  # fmt: skip
+        generate(batch(b"Say"), LogitsProcessor(WORD, BYTES), tokenizer=Tokenizer(), **own)
 
 
 def test_continuous_batching_is_refused_truthfully() -> None:
@@ -455,33 +364,25 @@ def test_sources_are_one_for_all_prompts_or_one_each() -> None:
         prefix_allowed_tokens_fn([WORD, None], BYTES, prompt_length=1)(2, torch.tensor([1]))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error", "message"),
-    [
-        (([], BYTES), gw.SourceError, "list of sources is empty"),
-        ((WORD, None), gw.SourceError, "vocabulary must be"),
-        ((WORD, "gpt2"), gw.SourceError, "vocabulary must be.*'gpt2'"),
-        ((3, BYTES), gw.SourceError, "3"),
-        ((WORD, gw.Vocabulary([b"a"], loss="all of it")), gw.UnsupportedError, "all of it"),
-    ],
-)
-def test_wrong_arguments_are_told(
-    arguments: tuple[Any, Any], error: type[Exception], message: str
-) -> None:
+@pytest.mark.parametrize(("arguments", "error", "message"), [
+    (([], BYTES), gw.SourceError, "list of sources is empty"),
+    ((WORD, None), gw.SourceError, "vocabulary must be"),
+    ((WORD, "gpt2"), gw.SourceError, "vocabulary must be.*'gpt2'"),
+    ((3, BYTES), gw.SourceError, "3"),
+    ((WORD, gw.Vocabulary([b"a"], loss="all of it")), gw.UnsupportedError, "all of it"),
+])  # fmt: skip
+def test_wrong_arguments_are_told(arguments: Any, error: Any, message: str) -> None:
     for make in MAKERS:
         with pytest.raises(error, match=message):
             make(*arguments)
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"prompt_length": -1}, "prompt_length is -1: it must be a whole number from 0"),
-        ({"prompt_length": True}, "prompt_length is True"),
-        ({"max_new_tokens": 0}, "max_new_tokens is 0: .* from 1"),
-        ({"joint": " "}, "joint must be bytes, got ' '"),
-    ],
-)
+@pytest.mark.parametrize(("given", "message"), [
+    ({"prompt_length": -1}, "prompt_length is -1: it must be a whole number from 0"),
+    ({"prompt_length": True}, "prompt_length is True"),
+    ({"max_new_tokens": 0}, "max_new_tokens is 0: .* from 1"),
+    ({"joint": " "}, "joint must be bytes, got ' '"),
+])  # fmt: skip
 def test_wrong_numbers_are_told(given: dict[str, Any], message: str) -> None:
     with pytest.raises(gw.SourceError, match=message):
         LogitsProcessor(WORD, BYTES, **given)
@@ -492,9 +393,7 @@ def test_constraints_and_scores_of_another_vocabulary_are_refused() -> None:
     compiled = gw.compile(gw.Regex("a"), other)
     with pytest.raises(gw.ModelError, match="compiled for another vocabulary"):
         LogitsProcessor([WORD, compiled], BYTES)
-    with pytest.raises(
-        gw.ModelError, match="gives 264 scores, and the vocabulary has the width 260"
-    ):
+    with pytest.raises(gw.ModelError, match=r"gives 264 scores, .* vocabulary has the width 260"):
         generate(batch(b"?"), LogitsProcessor(compiled))
 
 
@@ -502,23 +401,18 @@ def test_settings_that_hold_a_processor_can_be_copied():
     settings = {"logits_processor": [LogitsProcessor(WORD, BYTES)], "max_new_tokens": 20}
     copied = copy.deepcopy(settings)
     assert copied["logits_processor"] is not settings["logits_processor"]
-    rows = [model().generate(**batch(b"a"), **each, do_sample=False) for each in (settings, copied)]
-    assert rows[0].equal(rows[1])
+    assert generate(batch(b"a"), **settings) == generate(batch(b"a"), **copied)
 
 
 @pytest.mark.parametrize(
     "source", [WORD, {"type": "integer"}, NUMBERS, [WORD, None], gw.compile(WORD, BYTES)], ids=repr
 )
 def test_processors_and_prefix_functions_are_pickled_with_their_sources(source: Any) -> None:
-    settings = {
-        "prompt_length": None,
-        "max_new_tokens": 9,
-        "joint": b"x" if source is WORD else b"",
-    }
+    joint = b"x" if source is WORD else b""
     given = None if isinstance(source, CompiledConstraint) else BYTES
     prompts = batch(b"a", b"bc") if isinstance(source, list) else batch(b"a")
     for made in (
-        LogitsProcessor(source, given, **settings),
+        LogitsProcessor(source, given, prompt_length=None, max_new_tokens=9, joint=joint),
         prefix_allowed_tokens_fn(source, given, max_new_tokens=9),
     ):
         assert generate(prompts, pickle.loads(pickle.dumps(made))) == generate(prompts, made)
