@@ -35,18 +35,12 @@ from guideway.integrations.vllm import register
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
-    "properties": {
-        "name": {"type": "string", "maxLength": 8},
-        "age": {"type": "integer", "minimum": 0, "maximum": 150},
-        "tags": {
-            "type": "array",
-            "items": {"enum": ["a", "b"]},
-            "maxItems": 2,
-            "uniqueItems": True,
-        },
-    },
+    "properties": {"name": {"type": "string", "maxLength": 8},
+                   "age": {"type": "integer", "minimum": 0, "maximum": 150},
+                   "tags": {"type": "array", "items": {"enum": ["a", "b"]}, "maxItems": 2,
+                            "uniqueItems": True}},
     "required": ["name", "age", "tags"],
-}
+}  # fmt: skip
 # xgrammar#858: with anyOf beside properties, any JSON passed.
 SIBLINGS: dict[str, Any] = {
     "type": "object",

@@ -40,81 +40,45 @@ def formed(form: Any) -> Any:
     return {"structural_tag": {"type": "structural_tag", "format": form}}
 
 
-@pytest.mark.parametrize(
-    ("request_", "texts", "others"),
-    [
-        ({"json": SCHEMA}, ['{"a": 1}'], ['{"a":1,"b":2}', "{}"]),
-        (json.dumps({"json": json.dumps(SCHEMA)}), ['{"a":1}'], ["1"]),
-        (formed({"type": "regex", "pattern": "\\d"}), ["1"], ["１"]),
-        (
-            formed(schema(SCHEMA) | {"style": "qwen_xml"}),
-            ["<parameter=a>\n1\n</parameter>\n", "<parameter=a>1</parameter>"],
-            ["", "<parameter=a>x</parameter>", "<parameter=b>1</parameter>"],
-        ),
-        (
-            formed(schema(value=True) | {"style": "qwen_xml"}),
-            ["", "<parameter=b>\nx</y\n</parameter>\n<parameter=a>1</parameter>"],
-            ["<parameter=a>1"],
-        ),
-        ({"json": True}, ["1", "[{}]"], [""]),
-        ({"json_object": True}, ["{}", '{"x": [1]}'], ["[]"]),
-        ({"regex": "a+|é"}, ["aa", "é"], ["", "ab"]),
-        ({"choice": ["a", "b"]}, ["a"], ["ab"]),
-        ({"choice": '["a", "b"]'}, ["b"], ["c"]),
-        ({"grammar": 'start: "a" | "(" start ")"'}, ["((a))"], ["(a"]),
-        ({"grammar": 'root ::= "a" x\nx ::= [0-9]'}, ["a1"], ["a"]),
-        ({"structural_tag": LEGACY}, ["", 'so <f=a>{"a": 1}</f> and <f=b>null</f>.'], ["<f=c>"]),
-        ({"structural_tag": json.dumps(LEGACY)}, ["<f=b>null</f>"], ["<f=b>1</f>"]),
-        (formed(TRIGGERED), ["x <f=b>null</g> <", "<f=b>null</f>"], ["<f="]),
-        (
-            formed(TRIGGERED | {"at_least_one": True}),
-            ["<f=b>null</f>x", "<f=b>null</f>x<f=b>null</f>"],
-            ["x", "x<f=b>null</f>"],
-        ),
-        (
-            formed(TRIGGERED | {"at_least_one": True, "stop_after_first": True}),
-            ["<f=b>null</f>"],
-            ["<f=b>null</f>x", "x<f=b>null</f>"],
-        ),
-        (
-            formed(TRIGGERED | {"stop_after_first": True}),
-            ["x<f=b>null</f>", "x"],
-            ["<f=b>null</f>x"],
-        ),
-        (formed(SEPARATED), ["", "<f=b>null</f>, <f=b>null</g>"], ["<f=b>null</f>,<f=b>null</f>"]),
-        (formed(SEPARATED | {"at_least_one": True, "stop_after_first": True}), [], ["", "x"]),
-        (
-            formed(
-                {
-                    "type": "sequence",
-                    "elements": [
-                        {"type": "const_string", "value": "<"},
-                        {"type": "any_text", "excludes": ["bad", ">"]},
-                        {
-                            "type": "or",
-                            "elements": [schema(1 == 1), {"type": "regex", "pattern": ">+"}],
-                        },
-                    ],
-                }
-            ),
-            ["<x>>", "<1"],
-            ["<bad>"],
-        ),
-        (formed(tag("<", {"type": "any_text"}, ">")), ["<a b>"], ["<a>>"]),
-        (
-            formed({"type": "plus", "content": {"type": "grammar", "grammar": 'start: "a"'}}),
-            ["aa"],
-            [""],
-        ),
-        (
-            formed({"type": "star", "content": {"type": "const_string", "value": "a"}}),
-            ["", "aa"],
-            ["b"],
-        ),
-        (formed({"type": "optional", "content": schema({"const": 1})}), ["", "1"], ["11"]),
-    ],
-    ids=lambda each: str(each)[:50],
-)
+@pytest.mark.parametrize(("request_", "texts", "others"), [
+    ({"json": SCHEMA}, ['{"a": 1}'], ['{"a":1,"b":2}', "{}"]),
+    (json.dumps({"json": json.dumps(SCHEMA)}), ['{"a":1}'], ["1"]),
+    (formed({"type": "regex", "pattern": "\\d"}), ["1"], ["１"]),
+    (formed(schema(SCHEMA) | {"style": "qwen_xml"}),
+     ["<parameter=a>\n1\n</parameter>\n", "<parameter=a>1</parameter>"],
+     ["", "<parameter=a>x</parameter>", "<parameter=b>1</parameter>"]),
+    (formed(schema(value=True) | {"style": "qwen_xml"}),
+     ["", "<parameter=b>\nx</y\n</parameter>\n<parameter=a>1</parameter>"], ["<parameter=a>1"]),
+    ({"json": True}, ["1", "[{}]"], [""]),
+    ({"json_object": True}, ["{}", '{"x": [1]}'], ["[]"]),
+    ({"regex": "a+|é"}, ["aa", "é"], ["", "ab"]),
+    ({"choice": ["a", "b"]}, ["a"], ["ab"]),
+    ({"choice": '["a", "b"]'}, ["b"], ["c"]),
+    ({"grammar": 'start: "a" | "(" start ")"'}, ["((a))"], ["(a"]),
+    ({"grammar": 'root ::= "a" x\nx ::= [0-9]'}, ["a1"], ["a"]),
+    ({"structural_tag": LEGACY}, ["", 'so <f=a>{"a": 1}</f> and <f=b>null</f>.'], ["<f=c>"]),
+    ({"structural_tag": json.dumps(LEGACY)}, ["<f=b>null</f>"], ["<f=b>1</f>"]),
+    (formed(TRIGGERED), ["x <f=b>null</g> <", "<f=b>null</f>"], ["<f="]),
+    (formed(TRIGGERED | {"at_least_one": True}), ["<f=b>null</f>x", "<f=b>null</f>x<f=b>null</f>"],
+     ["x", "x<f=b>null</f>"]),
+    (formed(TRIGGERED | {"at_least_one": True, "stop_after_first": True}), ["<f=b>null</f>"],
+     ["<f=b>null</f>x", "x<f=b>null</f>"]),
+    (formed(TRIGGERED | {"stop_after_first": True}), ["x<f=b>null</f>", "x"], ["<f=b>null</f>x"]),
+    (formed(SEPARATED), ["", "<f=b>null</f>, <f=b>null</g>"], ["<f=b>null</f>,<f=b>null</f>"]),
+    (formed(SEPARATED | {"at_least_one": True, "stop_after_first": True}), [], ["", "x"]),
+    (formed({"type": "sequence",
+             "elements": [{"type": "const_string", "value": "<"},
+                          {"type": "any_text", "excludes": ["bad", ">"]},
+                          {"type": "or",
+                           "elements": [schema(1 == 1), {"type": "regex", "pattern": ">+"}]}]}),
+     ["<x>>", "<1"], ["<bad>"]),
+    (formed(tag("<", {"type": "any_text"}, ">")), ["<a b>"], ["<a>>"]),
+    (formed({"type": "plus", "content": {"type": "grammar", "grammar": 'start: "a"'}}), ["aa"],
+     [""]),
+    (formed({"type": "star", "content": {"type": "const_string", "value": "a"}}), ["", "aa"],
+     ["b"]),
+    (formed({"type": "optional", "content": schema({"const": 1})}), ["", "1"], ["11"]),
+], ids=lambda each: str(each)[:50])  # fmt: skip
 def test_each_kind_of_request(request_: Any, texts: list[str], others: list[str]):
     constraint = gw.compile(read_request(request_), BYTES, gw.Budget.untrusted())
     assert [constraint.matches(text) for text in texts] == [True] * len(texts)

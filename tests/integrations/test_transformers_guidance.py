@@ -204,19 +204,13 @@ class Ending:
         return id(self)
 
 
-@pytest.mark.parametrize(
-    ("guided", "settings", "message"),
-    [
-        (
-            "proxy tuning",
-            {"prompt_lookup_num_tokens": 3},
-            "guidance does not work with assisted decoding",
-        ),
-        ("proxy tuning", {"assistant_model": 1}, "guidance does not work with assisted decoding"),
-        ("others", {}, r"not a leaf of the expression \(expert, anti\)"),
-        ("own pair", {}, "a model of a GeDi pair"),
-    ],
-)
+@pytest.mark.parametrize(("guided", "settings", "message"), [
+    ("proxy tuning", {"prompt_lookup_num_tokens": 3},
+     "guidance does not work with assisted decoding"),
+    ("proxy tuning", {"assistant_model": 1}, "guidance does not work with assisted decoding"),
+    ("others", {}, r"not a leaf of the expression \(expert, anti\)"),
+    ("own pair", {}, "a model of a GeDi pair"),
+])  # fmt: skip
 def test_what_cannot_be_guided_is_refused(
     guided: str, settings: dict[str, Any], message: str
 ) -> None:

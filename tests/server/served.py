@@ -1,6 +1,7 @@
 """A server over a fake model of bytes, and a client for it."""
 
 import asyncio
+import contextlib
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -43,7 +44,7 @@ class Client:
     """Sends requests to an application, without a network."""
 
     def __init__(self, app: Any, key: str = "") -> None:
-        self.app = app
+        self.app, self.server = app, app.state.server
         self.headers = {"authorization": f"Bearer {key}"} if key else {}
 
     def send(self, method: str, path: str, **how: Any) -> httpx.Response:
@@ -79,10 +80,15 @@ def events(text: str) -> Iterator[Any]:
                 yield data if data == "[DONE]" else json.loads(data)
 
 
-def served(**more: Any) -> tuple[Client, gw.Engine]:
-    own = model()
-    engine = gw.Engine(own, max_batch=4)
+@contextlib.contextmanager
+def served(engine: gw.Engine | None = None, **more: Any) -> Iterator[Client]:
+    """A client of a server, which has ended all requests when this is left."""
+    engine = engine or gw.Engine(model(), max_batch=4)
     limits = Limits(compiling=30, queue=4, tokens=300)
     names = Names(models={"expert": model(2)}, watermarks={"w": gw.Watermark(key=5)})
     app = create_app(engine, **{"name": "fake", "names": names, "limits": limits, **more})
-    return Client(app, more.get("keys", [""])[0]), engine
+    found = Client(app, more.get("keys", [""])[0])
+    yield found
+    assert found.server.open == 0
+    found.server.compilers.close()
+    engine.close(cancel=True)

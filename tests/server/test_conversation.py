@@ -20,36 +20,22 @@ def reply(content: Any, **more: Any) -> dict[str, Any]:
     return {"role": "assistant", "content": content, **more}
 
 
-@pytest.mark.parametrize(
-    ("items", "messages"),
-    [
-        ([{"role": "developer", "content": "a"}], [{"role": "system", "content": "a"}]),
-        ([CALL], [reply(None, tool_calls=[FUNCTION])]),
-        (
-            [{**reply([{"type": "output_text", "text": "Well"}]), "type": "message"}, CALL, CALL],
-            [reply("Well", tool_calls=[FUNCTION, FUNCTION])],
-        ),
-        (
-            [CALL, ANSWER, CALL],
-            [
-                reply(None, tool_calls=[FUNCTION]),
-                {"role": "tool", "tool_call_id": "1", "content": "3"},
-                reply(None, tool_calls=[FUNCTION]),
-            ],
-        ),
-        ([reply([{"type": "text", "text": "So"}]), CUSTOM], [reply(f"So{SPELLED}")]),
-        ([reply("So"), CUSTOM], [reply(f"So\n{SPELLED}")]),
-        ([CUSTOM], [reply(SPELLED)]),
-        (
-            [{"type": "reasoning", "content": [{"type": "reasoning_text", "text": "hm"}]}, CALL],
-            [reply(None, tool_calls=[FUNCTION], reasoning_content="hm")],
-        ),
-        (
-            [{"type": "reasoning", "summary": [{"type": "summary_text", "text": "m"}]}, reply("a")],
-            [reply("a", reasoning_content="m")],
-        ),
-    ],
-)
+@pytest.mark.parametrize(("items", "messages"), [
+    ([{"role": "developer", "content": "a"}], [{"role": "system", "content": "a"}]),
+    ([CALL], [reply(None, tool_calls=[FUNCTION])]),
+    ([{**reply([{"type": "output_text", "text": "Well"}]), "type": "message"}, CALL, CALL],
+     [reply("Well", tool_calls=[FUNCTION, FUNCTION])]),
+    ([CALL, ANSWER, CALL],
+     [reply(None, tool_calls=[FUNCTION]), {"role": "tool", "tool_call_id": "1", "content": "3"},
+      reply(None, tool_calls=[FUNCTION])]),
+    ([reply([{"type": "text", "text": "So"}]), CUSTOM], [reply(f"So{SPELLED}")]),
+    ([reply("So"), CUSTOM], [reply(f"So\n{SPELLED}")]),
+    ([CUSTOM], [reply(SPELLED)]),
+    ([{"type": "reasoning", "content": [{"type": "reasoning_text", "text": "hm"}]}, CALL],
+     [reply(None, tool_calls=[FUNCTION], reasoning_content="hm")]),
+    ([{"type": "reasoning", "summary": [{"type": "summary_text", "text": "m"}]}, reply("a")],
+     [reply("a", reasoning_content="m")]),
+])  # fmt: skip
 def test_items_of_the_responses_api(items: list[Any], messages: list[Any]) -> None:
     user = {"role": "user", "content": "Hi"}
     assert read_messages(conversation([user, *items], None)) == [user, *messages]
