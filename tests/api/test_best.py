@@ -20,44 +20,36 @@ MODEL = gw.Model(FakeModel.random(BITS, 4))
 SOURCE = gw.Regex("[01]{2,6}")
 
 
-def drawn(count: int, prompt: str = "0", **settings: Any) -> list[gw.Result]:
-    return MODEL.generate(
-        prompt, SOURCE, num_return_sequences=count, temperature=1.3, seed=1, **settings
-    )
-
-
 def texts(results: list[gw.Result]) -> list[str]:
     return [result.text for result in results]
 
 
+SETTINGS: dict[str, Any] = {"temperature": 1.3, "seed": 1}
+
+
 def test_one_result_comes_of_one_prompt_and_as_many_as_asked_for_of_each_in_a_batch():
-    settings = {"best_of": 6, "temperature": 1.3, "seed": 1}
+    settings = {"best_of": 6, **SETTINGS}
     one = MODEL.generate("0", SOURCE, **settings)
     assert isinstance(one, gw.Result)
-    two = MODEL.generate("0", SOURCE, num_return_sequences=2, **settings)
+    two, other = (
+        MODEL.generate(prompt, SOURCE, num_return_sequences=2, **settings) for prompt in "01"
+    )
     assert texts(two)[:1] == [one.text]
     batch = MODEL.generate(["0", "1"], SOURCE, num_return_sequences=2, **settings)
-    other = MODEL.generate("1", SOURCE, num_return_sequences=2, **settings)
     assert texts(batch) == texts(two) + texts(other)
     beside = [gw.Sampling(**settings), gw.Sampling(), gw.Sampling(num_beams=2)]
-    mixed = MODEL.generate(["0"] * 3, SOURCE, sampling=beside)
-    assert texts(mixed) == [
-        one.text,
-        MODEL.generate("0", SOURCE).text,
-        MODEL.generate("0", SOURCE, num_beams=2).text,
-    ]
+    alone = [MODEL.generate("0", SOURCE, sampling=each).text for each in beside]
+    assert texts(MODEL.generate(["0"] * 3, SOURCE, sampling=beside)) == alone
 
 
 @pytest.mark.parametrize("power", [None, 0, 1, 0.6])
 def test_log_probabilities_are_those_by_which_beams_are_ranked(power: float | None):
     """An end id that was drawn counts, in the sum and in the length."""
-    result = MODEL.generate(
-        "0", SOURCE, best_of=20, num_return_sequences=20, seed=1, length_penalty=power
-    )
+    many = {"best_of": 20, "num_return_sequences": 20, "seed": 1}
+    result = MODEL.generate("0", SOURCE, length_penalty=power, **many)
     assert [each.score for each in result] == sorted((each.score for each in result), reverse=True)
-    found = MODEL.generate(
-        "0", SOURCE, num_beams=200, num_return_sequences=124, length_penalty=power or 0
-    )
+    beams = {"num_beams": 200, "num_return_sequences": 124}
+    found = MODEL.generate("0", SOURCE, length_penalty=power or 0, **beams)
     scores = {each.text: each.score for each in found}
     assert len({each.text for each in result}) > 5
     for each in result:
@@ -65,21 +57,19 @@ def test_log_probabilities_are_those_by_which_beams_are_ranked(power: float | No
 
 
 def test_a_function_ranks_and_ties_go_by_log_probability():
-    own = {each.text: each.score for each in MODEL.generate(
-        "0", SOURCE, best_of=8, num_return_sequences=8, temperature=1.3, seed=1
-    )}  # fmt: skip
+    settings = {"best_of": 8, "num_return_sequences": 8, **SETTINGS}
+    own = {each.text: each.score for each in MODEL.generate("0", SOURCE, **settings)}
     asked = list[str]()
 
     def ones(text: str) -> int:
         asked.append(text)
         return text.count("1")
 
-    ranked = MODEL.generate(
-        "0", SOURCE, best_of=8, num_return_sequences=8, temperature=1.3, seed=1, best_by=ones
-    )
-    wanted = sorted(texts(drawn(8)), key=lambda text: (-text.count("1"), -own[text]))
-    assert texts(ranked) == wanted
-    assert [each.score for each in ranked] == [text.count("1") for text in wanted]
+    found = MODEL.generate("0", SOURCE, best_by=ones, **settings)
+    drawn = MODEL.generate("0", SOURCE, num_return_sequences=8, **SETTINGS)
+    wanted = sorted(texts(drawn), key=lambda text: (-text.count("1"), -own[text]))
+    assert texts(found) == wanted
+    assert [each.score for each in found] == [text.count("1") for text in wanted]
     assert len(asked) == len(set(asked))  # each different text once
 
 
@@ -138,18 +128,9 @@ def test_the_majority_is_of_values_and_one_text_of_each_comes_first():
     turned = {"b": None, "a": [1.0, 2]}
     given = [result(7, -1.0), result(same, -5.0), result(7, -2.0), result(turned, -4.0)]
     given += [result(True, -0.5), result(1, -9.0), result(same, -6.0)]
-    assert ranked(given) == [
-        (turned, 3 / 7),
-        (7, 2 / 7),
-        (True, 1 / 7),
-        (1, 1 / 7),
-        (same, 3 / 7),
-        (same, 3 / 7),
-        (7, 2 / 7),
-    ]
-
-
-def test_majorities_that_are_tied_go_by_log_probability():
+    order = [(turned, 3), (7, 2), (True, 1), (1, 1), (same, 3), (same, 3), (7, 2)]
+    assert ranked(given) == [(value, count / 7) for value, count in order]
+    # Ties go by log probability.
     assert ranked([result("a", -3.0), result("b", -2.0), result("c", -2.5)])[0] == ("b", 1 / 3)
     assert ranked([result([1], -3.0), result([1, 1], -4.0), result([1, 1], -9.0)])[0][0] == [1, 1]
 

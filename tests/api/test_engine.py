@@ -134,11 +134,11 @@ def test_a_wrong_request_fails_alone(
     same(before.result(60), BASE.generate(prompt_, source_, **more_))
 
 
-def slow(seconds: float = 0.005) -> Model:
+def slow() -> Model:
     """A model that never ends a text by itself, and takes its time."""
 
     def logits(prefix: tuple[int, ...]) -> torch.Tensor:
-        time.sleep(seconds)
+        time.sleep(0.005)
         row = torch.zeros(257)
         row[97] = 1.0
         return row
@@ -183,21 +183,40 @@ def test_cancelling_frees_the_pages():
 
 
 class Late:
-    """A mask that takes as long as the test wants."""
+    """A method that takes as long as the test wants, where it is `due`."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, after: bytes) -> None:
-        self.go, self.begun, self.mask = threading.Event(), threading.Event(), Held.row
-        self.after = after
-        monkeypatch.setattr(Held, "row", self.row())
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, due: Any) -> None:
+        self.go, self.begun, method = threading.Event(), threading.Event(), getattr(owner, name)
 
-    def row(self) -> Any:
-        def row(held: Held) -> Any:
-            if held._constraint.forced_bytes(held._state, 9) == self.after:
+        def late(*given: Any) -> Any:
+            if due(given[0]):
                 self.begun.set()
                 assert self.go.wait(60)
-            return self.mask(held)
+            return method(*given)
 
-        return row
+        monkeypatch.setattr(owner, name, late)
+
+
+def late_mask(monkeypatch: pytest.MonkeyPatch, after: bytes) -> Late:
+    def due(held: Held) -> bool:
+        return held._constraint.forced_bytes(held._state, 9) == after
+
+    return Late(monkeypatch, Held, "row", due)
+
+
+def beside(model: Model, late: Late, others: Any, wanted: Any, *asked: Any, **how: Any) -> Any:
+    """What a late request gets after others, which do not wait for it."""
+    with gw.Engine(model) as engine:
+        held = engine.submit(*asked, speculate="off", **how)
+        assert late.begun.wait(60)
+        futures = [engine.submit(prompt, source, **more) for prompt, source, more in others]
+        for future, want in zip(futures, wanted, strict=True):
+            same(future.result(60), want)
+        assert not held.done()
+        late.go.set()
+        found = held.result(60)
+        same(engine.submit(*asked, speculate="off", **how).result(60), found)
+    return found
 
 
 @pytest.mark.usefixtures("paged")
@@ -208,18 +227,8 @@ def test_a_late_mask_holds_its_own_row_only(
 ):
     others = REQUESTS[1:4]
     wanted = [model.generate(prompt, source, **more) for prompt, source, more in others]
-    late = Late(monkeypatch, after)
-    with gw.Engine(model) as engine:
-        held = engine.submit("a", gw.Regex("abcd"), speculate="off")
-        assert late.begun.wait(60)
-        futures = [engine.submit(prompt, source, **more) for prompt, source, more in others]
-        for future, want in zip(futures, wanted, strict=True):
-            same(future.result(60), want)
-        assert not held.done()
-        late.go.set()
-        assert held.result(60).text == "abcd"
-        again = engine.submit("a", gw.Regex("abcd"), speculate="off")
-        assert again.result(60).text == "abcd"
+    late = late_mask(monkeypatch, after)
+    assert beside(model, late, others, wanted, "a", gw.Regex("abcd")).text == "abcd"
 
 
 @pytest.mark.parametrize("model", [BASE, FAKE], ids=str)
@@ -227,34 +236,19 @@ def test_a_token_beyond_the_budget_holds_its_own_row_only(
     monkeypatch: pytest.MonkeyPatch, model: Model
 ):
     """The mask of what still fits takes as long as the test wants."""
-    go, begun, mask = threading.Event(), threading.Event(), CompiledConstraint.mask_without
-
-    def late(self: CompiledConstraint, *given: Any) -> Any:
-        begun.set()
-        assert go.wait(60)
-        return mask(self, *given)
-
     others = [("x", gw.Regex("[ab]{4,9}"), {"max_new_tokens": 20}), *REQUESTS[1:2]]
     wanted = [model.generate(prompt, source, **more) for prompt, source, more in others]
-    monkeypatch.setattr(CompiledConstraint, "mask_without", late)
-    a = model.vocabulary.tokens.index(b"a")
-    settings: dict[str, Any] = {"logit_bias": {a: 1e4}, "max_new_tokens": 5, "speculate": "off"}
-    with gw.Engine(model) as engine:
-        held = engine.submit("x", gw.Regex("a*bbb"), **settings)
-        assert begun.wait(60)
-        futures = [engine.submit(prompt, source, **more) for prompt, source, more in others]
-        for future, want in zip(futures, wanted, strict=True):
-            same(future.result(60), want)
-        assert not held.done()
-        go.set()
-        found = held.result(60)
-    monkeypatch.undo()
-    same(found, model.generate("x", gw.Regex("a*bbb"), **settings))
+    settings = {"logit_bias": {model.vocabulary.tokens.index(b"a"): 1e4}, "max_new_tokens": 5}
+    asked = "x", gw.Regex("a*bbb")
+    alone = model.generate(*asked, speculate="off", **settings)
+    late = Late(monkeypatch, CompiledConstraint, "mask_without", lambda constraint: True)
+    found = beside(model, late, others, wanted, *asked, **settings)
+    same(found, alone)
     assert (found.finish_reason, found.shortened) == ("length", True)
 
 
 def test_a_late_row_can_be_cancelled(monkeypatch: pytest.MonkeyPatch):
-    late = Late(monkeypatch, b"abcd")
+    late = late_mask(monkeypatch, b"abcd")
     with gw.Engine(FAKE) as engine:
         held = engine.submit("a", gw.Regex("abcd"))
         assert late.begun.wait(60)
@@ -291,19 +285,12 @@ def test_an_engine_counts_what_it_does(engine: gw.Engine):
 def test_compiling_holds_up_nobody(monkeypatch: pytest.MonkeyPatch):
     from guideway.api import jobs
 
-    going, compile_ = threading.Event(), jobs.compile_source
-
-    def held(source: Any, *more: Any) -> Any:
-        if source == gw.Regex("slow"):
-            assert going.wait(60)
-        return compile_(source, *more)
-
-    monkeypatch.setattr(jobs, "compile_source", held)
+    compiling = Late(monkeypatch, jobs, "compile_source", lambda given: given == gw.Regex("slow"))
     with gw.Engine(FAKE) as engine:
         late = engine.submit("a", gw.Regex("slow"))
         assert engine.submit("a", gw.Choice(["yes", "no"])).result(60).value in ("yes", "no")
         assert not late.done()
-        going.set()
+        compiling.go.set()
         assert late.result(60).text == "slow"
 
 
@@ -331,16 +318,16 @@ def test_values_that_are_refused_are_asked_for_again(engine: gw.Engine, retries:
             assert raised.value.result.text == wanted.text
 
 
-def test_a_stream_has_the_parts_of_a_text():
-    async def parts(engine: gw.Engine, place: int) -> list[gw.Part]:
-        prompt, source, more = REQUESTS[place]
-        return [part async for part in engine.astream(prompt, source, **more)]
+async def parts(engine: gw.Engine, prompt: str, source: Any, **more: Any) -> list[gw.Part]:
+    return [part async for part in engine.astream(prompt, source, **more)]
 
-    async def both(engine: gw.Engine) -> Any:
-        return await asyncio.gather(*(parts(engine, place) for place in range(4)))
+
+def test_a_stream_has_the_parts_of_a_text():
+    async def every(engine: gw.Engine) -> Any:
+        return await asyncio.gather(*(parts(engine, p, s, **more) for p, s, more in REQUESTS[:4]))
 
     with gw.Engine(BASE) as engine:
-        streams = asyncio.run(both(engine))
+        streams = asyncio.run(every(engine))
     for (prompt, source, more), found in zip(REQUESTS, streams, strict=False):
         wanted = [*BASE.stream(prompt, source, **more)]
         assert [part.delta for part in found] == [part.delta for part in wanted]
@@ -349,14 +336,11 @@ def test_a_stream_has_the_parts_of_a_text():
 
 
 def test_the_parts_of_a_stream_have_the_steps_of_the_trace():
-    async def parts(engine: gw.Engine, source: Any, more: Any) -> list[gw.Part]:
-        return [part async for part in engine.astream("n: ", source, trace=2, **more)]
-
     with gw.Engine(FAKE) as engine:
         for source, most in ((int, 6), (None, 40)):
             more = {"max_new_tokens": most, "temperature": 1.0, "seed": 3}
             for found in (
-                asyncio.run(parts(engine, source, more)),
+                asyncio.run(parts(engine, "n: ", source, trace=2, **more)),
                 [*FAKE.stream("n: ", source, trace=2, **more)],
             ):
                 steps = [step for part in found for step in part.steps]
@@ -386,15 +370,7 @@ def test_a_stream_that_is_dropped_ends_its_request():
 
 def test_after_an_error_of_a_step_the_engine_goes_on():
     """A classifier raises what no library expects."""
-    failing = list[bool]()
-
-    def scores(texts: list[str]) -> list[float]:
-        if failing:
-            raise ZeroDivisionError
-        return [0.0] * len(texts)
-
-    broken = FAKE + gw.classifier(scores, alpha=1, top=2)
-    failing.append(True)
+    broken = FAKE + gw.classifier(lambda texts: [1 / 0], alpha=1, top=2)
     with gw.Engine(FAKE) as engine:
         late = engine.submit("a", gw.Regex("[a-z]{3}"), model=broken)
         with pytest.raises((ZeroDivisionError, gw.GuidewayError)):

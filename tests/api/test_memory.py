@@ -90,6 +90,8 @@ def test_the_examples_of_notes_on_inference() -> None:
     need = gw.memory(NOTES, batch=1, context=4096, dtype="float16")
     assert as_size(need.parameters) == "216.7 MB"
     assert need.kv_cache == 144 * 2**20
+    grouped = gw.memory(NOTES | {"kv_heads": 3}, context=4096, dtype="bf16")  # queries share keys
+    assert grouped.kv_cache == 36 * 2**20
     assert need.total == need.parameters + need.kv_cache + need.activations
     # The terms that the notes list: matrices without biases, 30,000 tokens; the sum is 248 less.
     matrices = (30_000 + 512 + 2) * 768 + 12 * (4 * 768 * 768 + 2 * 768 * 3072)
@@ -104,12 +106,9 @@ def test_parameters_are_those_of_the_model_that_transformers_builds() -> None:
     built = BertModel(small)
     count = sum(each.numel() for each in built.parameters())
     assert gw.memory(built, context=16, dtype="bf16").parameters == 2 * count
-
-
-def test_experts_of_a_mixture_are_counted_and_traced() -> None:
-    config = MixtralConfig(**SMALL, num_hidden_layers=2, num_local_experts=4)
-    need = gw.memory(config, batch=2, context=32)
-    real = AutoModelForCausalLM.from_config(config)
+    experts = MixtralConfig(**SMALL, num_hidden_layers=2, num_local_experts=4)
+    need = gw.memory(experts, batch=2, context=32)
+    real = AutoModelForCausalLM.from_config(experts)
     assert need.parameters == 4 * sum(each.numel() for each in real.parameters())
     assert need.kv_cache == 2 * 2 * 2 * 2 * 8 * 32 * 4
 
@@ -121,11 +120,6 @@ def test_a_window_bounds_the_cache() -> None:
     assert gw.memory(NOTES | {"window": 1024}, context=512) == gw.memory(NOTES, context=512)
     sliding = gw.memory(KINDS["mistral"](2), context=40)
     assert sliding.kv_cache == 2 * 2 * 2 * 8 * (4 - 1) * 4  # transformers keeps window - 1
-
-
-def test_grouped_queries_share_keys() -> None:
-    need = gw.memory(NOTES | {"kv_heads": 3}, context=4096, dtype="bf16")
-    assert need.kv_cache == 36 * 2**20
 
 
 def test_a_type_is_that_of_weights_cache_and_activations() -> None:

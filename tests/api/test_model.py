@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 import json
+import math
 from enum import Enum
 
 import pytest
@@ -128,20 +129,11 @@ def test_several_sequences_come_in_order_and_repeat_with_the_seed(model):
 
 
 def test_retries_ask_again():
-    results = [
-        gw.Model(FakeModel.random(VOCABULARY, seed)).generate(
-            "x", Even, max_new_tokens=20, retries=9
-        )
-        for seed in range(6)
-    ]
-    assert all(result.error is None for result in results)
-    assert all(result.value.number % 2 == 0 for result in results)
-    without = [
-        gw.Model(FakeModel.random(VOCABULARY, seed)).generate(
-            "x", Even, max_new_tokens=20, on_invalid="return"
-        )
-        for seed in range(6)
-    ]
+    settings = {"max_new_tokens": 20}
+    models = [gw.Model(FakeModel.random(VOCABULARY, seed)) for seed in range(6)]
+    results = [model.generate("x", Even, retries=9, **settings) for model in models]
+    assert all(result.error is None and result.value.number % 2 == 0 for result in results)
+    without = [model.generate("x", Even, on_invalid="return", **settings) for model in models]
     assert any(result.error for result in without)
 
 
@@ -175,13 +167,6 @@ def test_partial_values_show_what_is_sure():
     assert values[-1] == Car(colour=Colour.BLUE, doors=4)
 
 
-def test_a_stream_takes_one_prompt(model):
-    with pytest.raises(gw.UnsupportedError, match="one prompt"):
-        model.stream(["a", "b"], int)
-    with pytest.raises(gw.UnsupportedError, match="one prompt"):
-        model.stream("a", int, num_return_sequences=2, seed=0)
-
-
 def test_async_calls_give_what_the_others_give(model):
     async def both():
         result = await model.agenerate("x", Car, max_new_tokens=60, seed=3)
@@ -198,8 +183,6 @@ def test_choices_have_the_probabilities_of_their_texts():
     row = [table.get(token, -1.0) for token in range(VOCABULARY.width)]
     model = gw.Model(FakeModel(VOCABULARY, lambda prefix: row))
     choices = model.choose("Well? ", ["yes", "no"])
-    import math
-
     total = math.log(sum(math.exp(x) for x in row))
     yes = math.exp(sum(table[ord(c)] - total for c in "yes"))
     no = math.exp(sum(table[ord(c)] - total for c in "no"))
@@ -211,22 +194,27 @@ def test_choices_have_the_probabilities_of_their_texts():
     assert three["no"] == pytest.approx(ended / (ended + nose), rel=1e-5)
 
 
-def test_choose_takes_one_prompt(model):
-    with pytest.raises(gw.UnsupportedError, match="one prompt"):
-        model.choose(["a", "b"], ["x", "y"])
+REFUSED = [
+    *((lambda m, c=c: m.choose("Which?", c), gw.SourceError, "choices must be a list of different")
+      for c in ([1, 2], None, 5, [], ["a", "a"], ["a", ""], "ab", ["a", None])),
+    *((lambda m, p=p: m.generate(p), gw.SourceError, "a prompt must be a text")
+      for p in (None, 3, [], [3], ["a", 3], b"text")),
+    (lambda m: m.stream(["a", "b"], int), gw.UnsupportedError, "one prompt"),
+    (lambda m: m.stream("a", int, num_return_sequences=2, seed=0), gw.UnsupportedError,
+     "one prompt"),
+    (lambda m: m.stream("a", gw.Regex("a{9}"), max_new_tokens=3), gw.LimitError, "9"),
+    (lambda m: m.choose(["a", "b"], ["x", "y"]), gw.UnsupportedError, "one prompt"),
+    (lambda m: m.generate(["a", "b"], [int, int, int]), gw.SourceError, "3 sources for 2 prompts"),
+    (lambda m: m.generate(["a", "b"], sampling=[gw.Sampling()]), gw.SourceError,
+     "1 settings for 2 prompts"),
+    (lambda m: m.generate([{"role": "user", "content": "hi"}]), gw.ModelError, "chat template"),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("prompt", [None, 3, [], [3], ["a", 3], b"text"])
-def test_what_is_no_prompt_is_refused(model, prompt):
-    with pytest.raises(gw.SourceError, match="a prompt must be a text"):
-        model.generate(prompt)
-
-
-def test_lists_must_fit_the_batch(model):
-    with pytest.raises(gw.SourceError, match="3 sources for 2 prompts"):
-        model.generate(["a", "b"], [int, int, int])
-    with pytest.raises(gw.SourceError, match="1 settings for 2 prompts"):
-        model.generate(["a", "b"], sampling=[gw.Sampling()])
+@pytest.mark.parametrize(("call", "error", "said"), REFUSED)
+def test_what_is_wrong_is_refused_before_anything_runs(model, call, error, said):
+    with pytest.raises(error, match=said):
+        call(model)
 
 
 def test_an_argument_wins_over_the_settings_beside_it(model):
@@ -238,11 +226,6 @@ def test_an_argument_wins_over_the_settings_beside_it(model):
     assert rows[1] == model.generate("y", seed=2, max_new_tokens=4)
     with pytest.raises(gw.LimitError, match="min_new_tokens"):
         model.generate("x", sampling=base, min_new_tokens=20)
-
-
-def test_chat_needs_a_template(model):
-    with pytest.raises(gw.ModelError, match="chat template"):
-        model.generate([{"role": "user", "content": "hi"}])
 
 
 def test_the_type_can_be_described_in_the_prompt():
@@ -268,12 +251,6 @@ def test_a_tokenizer_that_loses_information_is_refused_by_name():
         model.choose("a", ["a", "b"])
 
 
-@pytest.mark.parametrize("choices", [[1, 2], None, 5, [], ["a", "a"], ["a", ""], "ab", ["a", None]])
-def test_choices_that_are_no_different_texts_are_refused(model, choices):
-    with pytest.raises(gw.SourceError, match="choices must be a list of different"):
-        model.choose("Which?", choices)
-
-
 def test_choices_without_any_probability_are_a_dead_end():
     row = [0.0 if token == 65 else float("-inf") for token in range(257)]
     model = gw.Model(FakeModel(VOCABULARY, lambda prefix: row))
@@ -287,11 +264,6 @@ def test_a_message_without_a_text_is_refused_with_a_description_too(content):
     chat = gw.Model(FakeModel.random(VOCABULARY))
     with pytest.raises((gw.SourceError, gw.UnsupportedError), match="content"):
         chat.generate([{"role": "user", **content}], int, schema_in_prompt=True)
-
-
-def test_a_stream_refuses_before_it_begins(model):
-    with pytest.raises(gw.LimitError):
-        model.stream("a", gw.Regex("a{9}"), max_new_tokens=3)
 
 
 def test_a_stop_string_before_the_minimum_stays_whatever_other_stop_strings_there_are():

@@ -19,26 +19,20 @@ BASE = gw.Model(FakeModel.random(BYTES), name="base")
 MARKED = BASE.watermarked(MARK)
 
 
-def test_nothing_is_computed_with_a_watermarked_model() -> None:
-    for made in (
-        lambda: MARKED + BASE,
-        lambda: BASE - MARKED,
-        lambda: 2 * MARKED,
-        lambda: -MARKED,
-        lambda: MARKED / 2,
-        lambda: MARKED.maximum(BASE),
-        lambda: BASE.minimum(MARKED),
-        lambda: MARKED.nucleus(0.9),
-        lambda: MARKED.plausible(0.1),
-        MARKED.normalized,
-        lambda: MARKED.temperature(0.5),
-        lambda: MARKED.prompted("x"),
-        lambda: gw.cfg(MARKED, BASE, 1.5),
-        lambda: gw.contrast(BASE, MARKED),
-    ):
-        with pytest.raises(gw.UnsupportedError, match="for the whole expression") as caught:
-            made()
-        assert caught.value.feature == "arithmetic on a watermarked model"
+COMPUTED = [
+    lambda: MARKED + BASE, lambda: BASE - MARKED, lambda: 2 * MARKED, lambda: -MARKED,
+    lambda: MARKED / 2, lambda: MARKED.maximum(BASE), lambda: BASE.minimum(MARKED),
+    lambda: MARKED.nucleus(0.9), lambda: MARKED.plausible(0.1), MARKED.normalized,
+    lambda: MARKED.temperature(0.5), lambda: MARKED.prompted("x"),
+    lambda: gw.cfg(MARKED, BASE, 1.5), lambda: gw.contrast(BASE, MARKED),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("made", COMPUTED)
+def test_nothing_is_computed_with_a_watermarked_model(made: Any) -> None:
+    with pytest.raises(gw.UnsupportedError, match="for the whole expression") as caught:
+        made()
+    assert caught.value.feature == "arithmetic on a watermarked model"
 
 
 def test_a_watermark_stands_around_an_expression_and_its_key_is_never_shown() -> None:
@@ -109,19 +103,7 @@ def test_texts_and_tokens_are_told_apart_and_neither_is_needed_twice() -> None:
 def test_what_cannot_be_read_is_refused() -> None:
     with pytest.raises(gw.SourceError, match="a text needs tokenizer="):
         MARK.detect("text")
-    wrongs = (
-        5,
-        ["a"],
-        [True],
-        [-1],
-        [2**70],
-        [1.0],
-        None,
-        b"text",
-        bytearray(b"t"),
-        {1},
-        iter([1]),
-    )
+    wrongs = 5, ["a"], [True], [-1], [2**70], [1.0], None, b"text", bytearray(b"t"), {1}, iter([1])
     for wrong in (*wrongs, torch.tensor([[1, 2]]), np.array([1.5])):
         with pytest.raises(gw.SourceError, match="a text or a list of token ids"):
             MARK.detect(wrong, BYTES)
@@ -142,7 +124,11 @@ def test_token_ids_come_in_a_list_an_array_or_a_tensor() -> None:
     assert MARK.detect([]) == MARK.detect(np.zeros(0, np.int64)) != expected
 
 
-def test_vocabularies_that_do_not_go_together_are_refused() -> None:
+def test_vocabularies_that_do_not_go_together_are_refused_and_wider_ones_are_read() -> None:
+    wide = gw.Vocabulary([*BYTES.tokens, *[None] * 70], {129}, width=240)
+    source = gw.Regex("([a-d][x-z]){12}")
+    one = gw.Model(FakeModel.random(wide)).watermarked(MARK).generate("x", source, seed=2)
+    assert MARK.detect(one.tokens, wide, source) == MARK.detect(one.tokens, BYTES, source)
     other = gw.Vocabulary([*(bytes([b]) for b in range(128)), b"<end>"], {128})
     wider = gw.Vocabulary([*BYTES.tokens], {129}, width=160)
     of_other = gw.compile(gw.Regex("[ab]*"), other)
@@ -163,13 +149,6 @@ def test_vocabularies_that_do_not_go_together_are_refused() -> None:
     with pytest.raises(gw.SourceError, match="a single prompt, not a list of 2"):
         MARK.detect([1, 2], BYTES, model=BASE, prompt=["a", "b"])
     assert MARK.detect("abc", model=BASE, prompt="x").encoded
-
-
-def test_a_wider_model_finds_what_a_tokenizer_alone_finds() -> None:
-    wide = gw.Vocabulary([*BYTES.tokens, *[None] * 70], {129}, width=240)
-    source = gw.Regex("([a-d][x-z]){12}")
-    one = gw.Model(FakeModel.random(wide)).watermarked(MARK).generate("x", source, seed=2)
-    assert MARK.detect(one.tokens, wide, source) == MARK.detect(one.tokens, BYTES, source)
 
 
 def test_a_text_outside_the_language_is_refused_where_it_leaves_it() -> None:
