@@ -38,9 +38,13 @@ def test_any_way_of_choosing_gives_the_tokens_of_the_text(source: Any, how: Any)
     own = model("gpt2" if not isinstance(source, gw.JsonSchema) else "gpt2 json")
     found = own.generate("a", source, canonical=True, max_new_tokens=12, **how)
     for result in found if isinstance(found, list) else [found]:
-        encoded = own.tokenizer.encode(result.text, add_special_tokens=False)
-        assert list(result.tokens) == encoded
+        assert is_canonical(own, result)
         assert result.log_z < 0
+
+
+def is_canonical(own: gw.Model, result: gw.Result, before: str = "") -> bool:
+    encoded = own.tokenizer.encode(before + result.text, add_special_tokens=False)
+    return list(result.tokens) == encoded
 
 
 def test_free_text_is_cut_at_its_limit_where_its_tokens_are_canonical() -> None:
@@ -49,8 +53,10 @@ def test_free_text_is_cut_at_its_limit_where_its_tokens_are_canonical() -> None:
         result = own.generate("a", canonical=True, max_new_tokens=5, seed=seed, min_new_tokens=5)
         assert (len(result.tokens), result.finish_reason) == (5, "length")
         assert result.value == result.text
-        encoded = own.tokenizer.encode(result.text, add_special_tokens=False)
-        assert list(result.tokens) == encoded
+        assert is_canonical(own, result)
+        healed = own.generate("sa", "bb", heal=True, canonical=True, seed=seed)
+        assert healed.text == "bb"
+        assert is_canonical(own, healed, "a")  # the prompt's end is encoded with the text
 
 
 def test_with_a_watermark_and_in_an_expression_it_holds_as_well() -> None:
@@ -59,17 +65,7 @@ def test_with_a_watermark_and_in_an_expression_it_holds_as_well() -> None:
     guided = (own + 0.5 * (other - own)).watermarked(gw.Watermark(key=3))
     *_, last = guided.stream("a", canonical=True, max_new_tokens=8, seed=1)
     assert last.result is not None
-    encoded = own.tokenizer.encode(last.text, add_special_tokens=False)
-    assert list(last.result.tokens) == encoded
-
-
-def test_a_healed_prompt_is_encoded_with_the_text() -> None:
-    own = model("gpt2")
-    for seed in range(6):
-        result = own.generate("sa", "bb", heal=True, canonical=True, seed=seed)
-        assert result.text == "bb"
-        encoded = own.tokenizer.encode("abb", add_special_tokens=False)
-        assert list(result.tokens) == encoded
+    assert is_canonical(own, last.result)
 
 
 SLOWER = [
@@ -110,6 +106,4 @@ def test_the_built_in_model_writes_what_its_tokenizer_gives(built_in: Model) -> 
         built_in.generate("http:", gw.Regex("[a-z ']{3,9}\\."), canonical=True, **how)
         for how in ({"penalty_alpha": 0.6, "top_k": 3}, {"num_beams": 2})
     ]
-    for result in found:
-        encoded = built_in.tokenizer.encode(result.text, add_special_tokens=False)
-        assert list(result.tokens) == encoded, result.text
+    assert all(is_canonical(built_in, result) for result in found)

@@ -151,6 +151,9 @@ def test_a_prompt_that_is_taken_back_whole_begins_as_an_empty_one():
     assert math.isfinite(result.log_z)
     empty = model.generate("", max_new_tokens=3, heal=True, seed=1)
     assert empty.tokens == model.generate("", max_new_tokens=3, seed=1).tokens
+    for given in (None, 1, "yes"):
+        with pytest.raises(gw.SourceError, match=r"heal is .*: it must be True or False"):
+            model.generate("http:", heal=given)
 
 
 def test_where_tokens_cannot_spell_every_byte_the_text_still_comes_out():
@@ -160,13 +163,6 @@ def test_where_tokens_cannot_spell_every_byte_the_text_still_comes_out():
     # Behind the prompt's own "ab" and "c" no token is a "d": another way to cut it is left.
     result = model.generate("abc", gw.Choice(["d"]), max_new_tokens=2, heal=True)
     assert (result.tokens, result.text) == ((2, 3), "d")
-
-
-@pytest.mark.parametrize("given", [None, 1, "yes"])
-def test_healing_is_asked_for_by_true_or_false(given: object) -> None:
-    model = gw.Model(FakeModel.random(WORDS, 1))
-    with pytest.raises(gw.SourceError, match=r"heal is .*: it must be True or False"):
-        model.generate("http:", heal=given)
 
 
 @pytest.mark.parametrize("source", [None, gw.Choice(["s", "//s"])])

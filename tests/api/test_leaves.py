@@ -68,26 +68,17 @@ def test_adapters_are_experts_and_anti_experts_of_one_forward():
     apart = model + 0.5 * (merged(1, 1.0) - merged(2, 1.0))
     assert texts(guided) == texts(apart) != texts(model)
     assert texts(model + one - one) == texts(model)
-
-
-def test_an_exit_of_an_adapted_model_is_a_leaf_too():
-    model = whole()
-    early = model.adapted(tensors(1)).exit_at(1)
+    early = one.exit_at(1)  # an exit of an adapted model is a leaf, too
     assert texts(model + early - early) == texts(model)
     assert texts(early) not in (texts(model), texts(model.exit_at(1)))
 
 
-def test_an_adapter_for_another_model_is_refused_when_it_is_run():
-    adapted = whole().adapted(
-        {"a.lora_A.weight": torch.ones(1, 2), "a.lora_B.weight": torch.ones(2, 1)}
-    )
+def test_leaves_that_a_model_does_not_have_are_refused():
+    pair = {"a.lora_A.weight": torch.ones(1, 2), "a.lora_B.weight": torch.ones(2, 1)}
     with pytest.raises(gw.ModelError, match="for a module 'a', which LlamaForCausalLM does not"):
-        texts(adapted)
-
-
-def test_n_grams_take_no_adapters_and_have_no_exits():
-    model = gw.ngram(PROMPTS, tokenizer(tokenizer_folder("gpt2")))
-    for call in (lambda: model.adapted(tensors(1)), lambda: model.exit_at(1)):
+        texts(whole().adapted(pair))  # when it is run
+    grams = gw.ngram(PROMPTS, tokenizer(tokenizer_folder("gpt2")))
+    for call in (lambda: grams.adapted(pair), lambda: grams.exit_at(1)):
         with pytest.raises(gw.UnsupportedError):
             call()
 

@@ -50,12 +50,14 @@ def test_a_constraint_holds_it_like_any_model():
     assert scores["yes"] > 0.8
 
 
-def test_a_saved_model_is_read_by_its_path(tmp_path: Path):
+def test_a_saved_model_is_read_by_its_path_and_shown_by_its_name(tmp_path: Path):
     model = gw.ngram(TEXTS, gpt2(), order=5)
     model.language_model.save(tmp_path / "cats.ngram")
     again = gw.ngram(tmp_path / "cats.ngram", gpt2())
     assert again.language_model.order == 5
     assert again.generate("A cat").text == model.generate("A cat").text
+    guided = gw.ngram(TEXTS, LETTERS) + 0.5 * gw.ngram(TEXTS, LETTERS, name="cats")
+    assert repr(guided) == "Model(ngram + 0.5*cats)"
 
 
 @pytest.mark.parametrize(("texts", "message"), [
@@ -70,13 +72,6 @@ def test_texts_that_are_none_are_refused(texts: Any, message: str):
 
 
 def test_an_order_that_is_no_count_is_refused():
-    with pytest.raises(gw.SourceError, match="order is True"):
-        gw.ngram(["a"], LETTERS, order=True)
-    with pytest.raises(gw.LimitError, match="order is 0"):
-        gw.ngram(["a"], LETTERS, order=0)
-
-
-def test_it_is_printed_by_its_name():
-    model = gw.ngram(TEXTS, LETTERS)
-    guided = model + 0.5 * gw.ngram(TEXTS, LETTERS, name="cats")
-    assert repr(guided) == "Model(ngram + 0.5*cats)"
+    for order, error in ((True, gw.SourceError), (0, gw.LimitError)):
+        with pytest.raises(error, match=f"order is {order}"):
+            gw.ngram(["a"], LETTERS, order=order)

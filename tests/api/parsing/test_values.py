@@ -81,26 +81,25 @@ def test_a_beginning_shows_what_it_can(asked: Source | None, text: str, value: A
     assert partial_value(asked, text) == value
 
 
-def test_what_stops_free_text_is_captured() -> None:
-    stop = gw.capture("s", gw.Choice([".", "!"]))
-    assert read_captures(gw.until(stop), b"hi!") == ({"s": "!"}, None)
-    assert read_captures(gw.until(stop, include=False), b"hi") == ({}, None)
-    assert read_captures(gw.until(gw.capture("s", gw.Regex("a*b"))), b"xaab")[0] == {"s": "aab"}
-    thought = gw.thinking(int, end=gw.capture("e", gw.Choice(["</t>"])))
-    assert read_captures(thought, b"<think>a</t>5")[0] == {"e": "</t>"}
+STOP = gw.capture("s", gw.Choice([".", "!"]))
+OPENED = gw.capture("w", gw.Regex("<[ab]>"))
+TWICE = gw.repeat(gw.capture("x", gw.Regex("a?")), 2, 3)
 
 
-def test_empty_texts_of_a_repetition_are_captured_too() -> None:
-    twice = gw.repeat(gw.capture("x", gw.Regex("a?")), 2, 3)
-    found = [read_captures(twice, text)[0]["x"] for text in (b"", b"a", b"aa", b"aaa")]
-    assert found == [["", ""], ["a", ""], ["a", "a"], ["a", "a", "a"]]
-
-
-def test_what_begins_a_tag_is_captured() -> None:
-    opened = gw.capture("w", gw.Regex("<[ab]>"))
-    assert read_captures(gw.tagged(opened, int, "/"), b"hi<a>5/<b>6/")[0] == {"w": ["<a>", "<b>"]}
-    both = gw.regions(gw.tag(opened, int, "/"), gw.tag("<b", int, "/"))
-    assert read_captures(both, b"<a>5/<b6/")[0] == {"w": ["<a>"]}
+@pytest.mark.parametrize(("asked", "text", "captures"), [
+    (gw.until(STOP), b"hi!", {"s": "!"}),
+    (gw.until(STOP, include=False), b"hi", {}),
+    (gw.until(gw.capture("s", gw.Regex("a*b"))), b"xaab", {"s": "aab"}),
+    (gw.thinking(int, end=gw.capture("e", gw.Choice(["</t>"]))), b"<think>a</t>5", {"e": "</t>"}),
+    (TWICE, b"", {"x": ["", ""]}),  # empty texts of a repetition, too
+    (TWICE, b"a", {"x": ["a", ""]}),
+    (TWICE, b"aa", {"x": ["a", "a"]}),
+    (TWICE, b"aaa", {"x": ["a", "a", "a"]}),
+    (gw.tagged(OPENED, int, "/"), b"hi<a>5/<b>6/", {"w": ["<a>", "<b>"]}),
+    (gw.regions(gw.tag(OPENED, int, "/"), gw.tag("<b", int, "/")), b"<a>5/<b6/", {"w": ["<a>"]}),
+])  # fmt: skip
+def test_what_is_captured(asked: Source, text: bytes, captures: Any) -> None:
+    assert read_captures(asked, text) == (captures, None)
 
 
 def test_a_captured_text_ends_where_its_tag_does() -> None:
