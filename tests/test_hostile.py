@@ -97,6 +97,15 @@ def chained(count: int, link: Callable[[dict[str, Any]], dict[str, Any]]) -> str
     return json.dumps({"$ref": "#/$defs/a0", "$defs": {**parts, f"a{count}": {"minimum": 0}}})
 
 
+def two_patterns(one: str, other: str) -> dict[str, Any]:
+    """Values by the 21st character from the end of their key."""
+    patterns = {
+        f"^(a|b)*{x}(a|b){{20}}$": {"type": kind}
+        for x, kind in zip("ab", (one, other), strict=True)
+    }
+    return {"patternProperties": patterns, "additionalProperties": False}
+
+
 def walk(constraint: CompiledConstraint, steps: int = 24) -> None:
     """Along the masks, taking the last token each time; no state is without one."""
     state = constraint.start()
@@ -164,6 +173,9 @@ def test_what_takes_too_much_memory_is_seen() -> None:
     assert not spent(lambda: held.append(b"a" * (4 * MEGABYTES << 20)))
 
 
+TEXTS = "", "ab", "cb9", "straSSe", "STRASSE", "'x'", "'x\"", "end", "choice 7", "xyz"
+
+
 @pytest.mark.parametrize("fuel", [1, 2, 3, 5, 8, 13, 21, 50, 100, 200, 400, 800, 1600, 3200])
 def test_running_out_of_fuel_anywhere_leaves_everything_as_it_was(fuel: int) -> None:
     sources = [
@@ -180,18 +192,7 @@ def test_running_out_of_fuel_anywhere_leaves_everything_as_it_was(fuel: int) -> 
         except gw.LimitError as error:
             refused.append(error)
         after = gw.compile(source, BYTES, gw.Budget(fuel=4_000_000 + fuel))
-        for text in (
-            "",
-            "ab",
-            "cb9",
-            "straSSe",
-            "STRASSE",
-            "'x'",
-            "'x\"",
-            "end",
-            "choice 7",
-            "xyz",
-        ):
+        for text in TEXTS:
             assert after.matches(text) == REFERENCE[source].matches(text), (source, text)
         state = after.start()
         assert (after.mask(state) == REFERENCE[source].mask(REFERENCE[source].start())).all()
@@ -247,26 +248,17 @@ assert "pickle" not in {m for m in sys.modules if m.startswith("guideway")}
 
 
 def test_compiling_and_masking_open_nothing() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(WATCHED)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = [sys.executable, "-c", textwrap.dedent(WATCHED)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
 
 
 SCHEMAS: dict[str, Any] = {
-    "letters of all alphabets in an address": {
-        "type": "string",
-        "format": "idn-email",
-        "pattern": "é.{5}b",
-        "maxLength": 50,
-    },
-    "200 bounds of one member": {
-        "type": "object",
-        "dependentSchemas": {f"k{n}": {"properties": {"x": {"minimum": n}}} for n in range(200)},
-    },
+    "letters of all alphabets in an address": {"type": "string", "format": "idn-email",
+                                               "pattern": "é.{5}b", "maxLength": 50},
+    "200 bounds of one member": {"type": "object",
+                                 "dependentSchemas": {f"k{n}": {"properties": {"x": {"minimum": n}}}
+                                                      for n in range(200)}},
     "deep items": nested('{"type":"array","items":', "}", 3000),
     "deep alternatives": nested('{"anyOf":[', "]}", 2000),
     "deep conjunctions": nested('{"allOf":[{"required":["a"]},', "]}", 2000),
@@ -275,107 +267,61 @@ SCHEMAS: dict[str, Any] = {
     "deep required members": nested('{"required":["a"],"properties":{"a":', "}}", 2000),
     "deep constants": '{"const":' + "[" * 2000 + "]" * 2000 + "}",
     "repeated keys": '{"type":"string","type":"null"}',
-    "key patterns of 2^21 states that ask for the same": r"""{"patternProperties": {
-        "^(a|b)*a(a|b){20}$": {"type": "null"}, "^(a|b)*b(a|b){20}$": {"type": "null"}},
-        "additionalProperties": false}""",
-    "key patterns that no key has two of": {
-        "type": "object",
-        "patternProperties": {f"^k{n}:": {"minimum": n} for n in range(300)},
-    },
+    "key patterns of 2^21 states that ask for the same": two_patterns("null", "null"),
+    "key patterns that no key has two of":
+        {"type": "object", "patternProperties": {f"^k{n}:": {"minimum": n} for n in range(300)}},
     "20,000 constants": {"anyOf": [{"const": f"k{n}"} for n in range(20_000)]},
     "what must not come, of 2^20 states": '{"type": "string", "not": {"pattern": "a.{20}b"}}',
-    "conditions that settle which names there are": {
-        "type": "object",
-        "unevaluatedProperties": False,
-        "allOf": [
-            {
-                "if": {"properties": {f"k{n}": {"const": 1}}, "required": [f"k{n}"]},
-                "then": {"properties": {f"a{n}": {}}, "required": [f"a{n}"]},
-                "else": {"properties": {f"b{n}": {}}, "required": [f"b{n}"]},
-            }
-            for n in range(8)
-        ],
-    },
+    "conditions that settle which names there are":
+        {"type": "object", "unevaluatedProperties": False,
+         "allOf": [{"if": {"properties": {f"k{n}": {"const": 1}}, "required": [f"k{n}"]},
+                    "then": {"properties": {f"a{n}": {}}, "required": [f"a{n}"]},
+                    "else": {"properties": {f"b{n}": {}}, "required": [f"b{n}"]}}
+                   for n in range(8)]},
     "an enum of long strings": {"enum": [f"{n * 7919 % 1009} " * 60 for n in range(300)]},
     "an enum of many strings": {"enum": [f"{n * 7919 % 30011}" for n in range(30_000)]},
     "a length beyond all texts": '{"type": "string", "minLength": 1e400}',
     "a length that no text has": '{"items": {"type": "string", "maxLength": 1e400}}',
     "an enum of objects": {"enum": [{f"k{n}": [n] * 3} for n in range(1000)]},
-    "an enum of objects with the same names": {
-        "enum": [{"id": n, "name": f"n{n}", "tags": [n % 7, n % 3]} for n in range(3000)]
-    },
-    "an enum of objects beside other keywords": {
-        "enum": [{"id": n, "name": f"n{n}", "tags": [n % 7]} for n in range(300)],
-        "properties": {"id": {"minimum": 3}},
-        "required": ["id"],
-    },
+    "an enum of objects with the same names":
+        {"enum": [{"id": n, "name": f"n{n}", "tags": [n % 7, n % 3]} for n in range(3000)]},
+    "an enum of objects beside other keywords":
+        {"enum": [{"id": n, "name": f"n{n}", "tags": [n % 7]} for n in range(300)],
+         "properties": {"id": {"minimum": 3}}, "required": ["id"]},
     "an enum of arrays": {"enum": [[(n * 7 + i) % 11 for i in range(300)] for n in range(26)]},
     "no pair of many": {"not": {"enum": [[n, n] for n in range(60)]}},
-    "none of many objects, and a member": {
-        "properties": {"id": {"type": "integer"}},
-        "not": {"enum": [{"id": n, "name": f"n{n}", "tags": [n % 7]} for n in range(300)]},
-        "type": "object",
-        "required": ["id"],
-    },
-    "most of what an enum lists, none twice": {
-        "items": {"enum": [*range(200)]},
-        "minItems": 150,
-        "uniqueItems": True,
-        "type": "array",
-    },
-    "many that are held, none twice": {
-        "contains": {"type": "integer"},
-        "minContains": 1000,
-        "uniqueItems": True,
-        "type": "array",
-    },
+    "none of many objects, and a member": {"properties": {"id": {"type": "integer"}},
+                                           "not": {"enum": [{"id": n, "name": f"n{n}",
+                                                             "tags": [n % 7]} for n in range(300)]},
+                                           "type": "object", "required": ["id"]},
+    "most of what an enum lists, none twice": {"items": {"enum": [*range(200)]}, "minItems": 150,
+                                               "uniqueItems": True, "type": "array"},
+    "many that are held, none twice": {"contains": {"type": "integer"}, "minContains": 1000,
+                                       "uniqueItems": True, "type": "array"},
     "an enum of decimals": {"enum": [number * 7 + 0.5 for number in range(20_000)]},
-    "a few of many names": {
-        "type": "object",
-        "properties": {f"p{n}": {"type": "integer"} for n in range(2000)},
-        "additionalProperties": False,
-        "minProperties": 10,
-    },
-    "half of many names": {
-        "propertyNames": {"enum": [f"p{n}" for n in range(400)]},
-        "minProperties": 200,
-    },
-    "one of many objects": {
-        "anyOf": [
-            {
-                "properties": {f"f{n}_{m}": {"type": "integer"} for m in range(4)},
-                "required": [f"f{n}_0", f"f{n}_1"],
-                "additionalProperties": False,
-            }
-            for n in range(150)
-        ],
-        "type": "object",
-    },
-    "a condition on each of many kinds": {
-        "type": "object",
-        "properties": {"kind": {"enum": [f"t{n}" for n in range(150)]}},
-        "required": ["kind"],
-        "allOf": [
-            {
-                "if": {"properties": {"kind": {"const": f"t{n}"}}},
-                "then": {"properties": {f"a{n}": {"type": "integer"}}, "required": [f"a{n}"]},
-            }
-            for n in range(150)
-        ],
-    },
-    "twenty items that have to come": {
-        "type": "array",
-        "allOf": [{"contains": {"const": n}} for n in range(20)],
-    },
-    "names that need names": {
-        "type": "object",
-        "dependentRequired": {f"k{n}": [f"k{n + 1}"] for n in range(300)},
-    },
+    "a few of many names": {"type": "object",
+                            "properties": {f"p{n}": {"type": "integer"} for n in range(2000)},
+                            "additionalProperties": False, "minProperties": 10},
+    "half of many names": {"propertyNames": {"enum": [f"p{n}" for n in range(400)]},
+                           "minProperties": 200},
+    "one of many objects":
+        {"anyOf": [{"properties": {f"f{n}_{m}": {"type": "integer"} for m in range(4)},
+                    "required": [f"f{n}_0", f"f{n}_1"], "additionalProperties": False}
+                   for n in range(150)], "type": "object"},
+    "a condition on each of many kinds":
+        {"type": "object", "properties": {"kind": {"enum": [f"t{n}" for n in range(150)]}},
+         "required": ["kind"],
+         "allOf": [{"if": {"properties": {"kind": {"const": f"t{n}"}}},
+                    "then": {"properties": {f"a{n}": {"type": "integer"}}, "required": [f"a{n}"]}}
+                   for n in range(150)]},
+    "twenty items that have to come": {"type": "array",
+                                       "allOf": [{"contains": {"const": n}} for n in range(20)]},
+    "names that need names": {"type": "object",
+                              "dependentRequired": {f"k{n}": [f"k{n + 1}"] for n in range(300)}},
     "one of one of one": nested('{"oneOf":[', "]}", 20_000),
-    "tests that are tests": chained(
-        2_000, lambda following: {"if": following, "then": {"minimum": 3}}
-    ),
-}
+    "tests that are tests": chained(2_000,
+                                    lambda following: {"if": following, "then": {"minimum": 3}}),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
@@ -400,44 +346,30 @@ def test_how_far_the_end_is_behind_choices_that_overlap_is_found_soon() -> None:
 
 
 REFUSED_SCHEMAS: dict[str, Any] = {
-    "key patterns of 2^21 states": r"""{"patternProperties": {
-        "^(a|b)*a(a|b){20}$": {"type": "null"}, "^(a|b)*b(a|b){20}$": {"type": "string"}},
-        "additionalProperties": false}""",
-    "more names than are counted": {
-        "type": "object",
-        "propertyNames": {"pattern": "^[a-z]{3}$"},
-        "minProperties": 9000,
-    },
-    "objects of 200 kinds that overlap": {
-        "oneOf": [
-            {
-                "type": "object",
-                "properties": {"id": {"type": "integer", "minimum": n}, "name": {"type": "string"}},
-                "required": ["id"],
-            }
-            for n in range(200)
-        ]
-    },
-    "one of fifty patterns of keys": {
-        "type": "object",
-        "oneOf": [
-            {"patternProperties": {f"^k{n}": {"minimum": n}}, "minProperties": 1} for n in range(50)
-        ],
-    },
+    "key patterns of 2^21 states": two_patterns("null", "string"),
+    "more names than are counted": {"type": "object", "propertyNames": {"pattern": "^[a-z]{3}$"},
+                                    "minProperties": 9000},
+    "objects of 200 kinds that overlap":
+        {"oneOf": [{"type": "object",
+                    "properties": {"id": {"type": "integer", "minimum": n},
+                                   "name": {"type": "string"}}, "required": ["id"]}
+                   for n in range(200)]},
+    "one of fifty patterns of keys": {"type": "object",
+                                      "oneOf": [{"patternProperties": {f"^k{n}": {"minimum": n}},
+                                                 "minProperties": 1} for n in range(50)]},
     "one of 200 patterns": {"type": "string", "oneOf": [{"pattern": f"x{n}"} for n in range(200)]},
     "denied and denied and denied": nested('{"not":', "}", 60_000),
     "what is left of what is left": nested('{"unevaluatedItems":', "}", 60_000),
     "one of two of two": nested('{"oneOf":[{"type":"null"},', "]}", 60_000),
     "constants in constants": '{"const":' + "[" * 60_000 + "]" * 60_000 + "}",
-    "bounds beside bounds": chained(
-        8_000, lambda following: {**following, "minimum": int(following["$ref"][9:])}
-    ),
+    "bounds beside bounds":
+        chained(8_000, lambda following: {**following, "minimum": int(following["$ref"][9:])}),
     "a text without an end": "[" * 50_000,
     "a pattern of half a million letters": {"pattern": "a" * 500_000},
     "a string of five million letters": {"const": "x" * 5_000_000},
     "half of a character": '{"const": "\\ud800"}',
     "no number": '{"minimum": NaN}',
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", REFUSED_SCHEMAS)
@@ -539,25 +471,19 @@ REFUSED_GRAMMARS = {
     "more rules than are paid for": chain(20_000),
     "more alternatives": f"start: {words(30_000)}",
     "a text of 2^30 letters": "start: r0\n"
-    + "\n".join(f"r{n}: r{n + 1} r{n + 1}" for n in range(30))
-    + '\nr30: "x"',
+        + "\n".join(f"r{n}: r{n + 1} r{n + 1}" for n in range(30)) + '\nr30: "x"',
     "a ladder of operators": "start: r0\n"
-    + "\n".join(f'r{n}: r{n + 1} | r{n} "o{n}" r{n + 1}' for n in range(1000))
-    + '\nr1000: "x"',
+        + "\n".join(f'r{n}: r{n + 1} | r{n} "o{n}" r{n + 1}' for n in range(1000)) + '\nr1000: "x"',
     "optional parts": "start: " + " ".join(f'"{n}"?' for n in range(26)),
     "rules that may be nothing in two circles": "start: r0\n"
-    + "\n".join(f'r{n}: r{(n + 1) % 200} r{(n + 2) % 200} | "x" |' for n in range(200)),
+        + "\n".join(f'r{n}: r{(n + 1) % 200} r{(n + 2) % 200} | "x" |' for n in range(200)),
     "choices in a row": "start: " + " ".join(f'("{n}" | "{n}a")' for n in range(26)),
     "repetitions to be written out": "start: " + "(" * 300 + '"a" | "b"' + ")~49" * 300,
     "a terminal doubled 30 times": 'start: A30\nA0: "a"\n'
-    + "\n".join(f"A{n + 1}: A{n} A{n}" for n in range(30)),
-    "a template of options": "start: "
-    + " | ".join(f"t{{A{n}}}" for n in range(60))
-    + "\nt{x}: "
-    + " ".join(["x?"] * 12)
-    + "\n"
-    + "\n".join(f'A{n}: "a{n}"' for n in range(60)),
-}
+        + "\n".join(f"A{n + 1}: A{n} A{n}" for n in range(30)),
+    "a template of options": "start: " + " | ".join(f"t{{A{n}}}" for n in range(60)) + "\nt{x}: "
+        + " ".join(["x?"] * 12) + "\n" + "\n".join(f'A{n}: "a{n}"' for n in range(60)),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", REFUSED_GRAMMARS)
