@@ -97,11 +97,8 @@ def test_every_public_name_loads_or_names_its_extra() -> None:
     refused: dict[str, str] = json.loads(result(NAMES))
     assert {"Model", "load", "Watermark", "classifier"} <= {*refused}
     assert not CORE & {*refused}
-    for message in refused.values():
-        pattern = (
-            r'\S+ needs the package \w+, which is not installed: pip install "guideway\[torch\]"'
-        )
-        assert re.fullmatch(pattern, message)
+    missing = r'\S+ needs the package \w+, which is not installed: pip install "guideway\[torch\]"'
+    assert all(re.fullmatch(missing, message) for message in refused.values())
 
 
 def test_masks_are_computed_on_arrays(tmp_path: Path) -> None:
@@ -130,6 +127,8 @@ def test_the_command_comes_with_the_core_and_names_its_extra() -> None:
 
 
 def test_commands_without_a_model_need_no_torch() -> None:
+    assert re.fullmatch(r"\d+\.\d+\.\d+", guideway.__version__)
+    assert result(COMMAND, "--version", without=()) == f"guideway {guideway.__version__}\n"
     assert "explain" in result(COMMAND, "--help", without=("torch",))
     assert "'1900'" in result(COMMAND, "explain", "/(19|20)[0-9]{2}/", without=("torch",))
     done = run(COMMAND, "generate", "Hello", without=("torch",))
@@ -153,8 +152,3 @@ def test_the_table_of_extras_is_that_of_the_installation() -> None:
         listed = [re.split(r"[<>=\[]", line)[0] for line in project["optional-dependencies"][extra]]
         named = [MODULES.get(name, name) for name in listed if name != "guideway"]
         assert named == [*modules]
-
-
-def test_the_version_is_the_one_of_the_package() -> None:
-    assert re.fullmatch(r"\d+\.\d+\.\d+", guideway.__version__)
-    assert result(COMMAND, "--version", without=()) == f"guideway {guideway.__version__}\n"

@@ -82,9 +82,6 @@ def test_calls_have_one_form(call: Any, content: dict[str, Any]) -> None:
     [plain] = read_messages([{"role": "assistant", **content, "tool_calls": [call]}])
     assert plain == {"role": "assistant", "content": content.get("content"), "tool_calls": [CALL]}
     assert read_messages([plain]) == [plain]
-
-
-def test_a_message_of_a_client_is_taken_as_it_came() -> None:
     came = ChatMessage(role="assistant", tool_calls=[CALLS["pydantic"]])
     assert read_messages([came]) == read_messages([came.model_dump()])
     assert read_messages([came])[0]["tool_calls"] == [CALL]
@@ -164,13 +161,12 @@ def test_a_call_gets_through_every_template(kind: str, content: str | None) -> N
     else:
         assert "[weather|" in shown
         assert json.loads(written) == ARGUMENTS
-
-
-def test_arguments_that_are_no_object_stay_a_text() -> None:
-    for arguments in ('{"city": "Ro', "[1]"):
-        call = {"id": "1", "type": "function", "function": {"name": "f", "arguments": arguments}}
-        called = {"role": "assistant", "tool_calls": [call]}
-        shown = template(TEMPLATES["either"]).render(read_messages([ASKED, called]))
+    for arguments in ('{"city": "Ro', "[1]"):  # no objects: they stay texts
+        other = {
+            **called,
+            "tool_calls": [{**CALL, "function": {"name": "f", "arguments": arguments}}],
+        }
+        shown = template(TEMPLATES["either"]).render(read_messages([ASKED, other]))
         assert f"[f|{arguments}]" in shown
 
 
@@ -196,21 +192,15 @@ def test_a_role_that_the_template_refuses_is_named() -> None:
     ("role", "said"),
     [("usr", "did you mean 'user'?"), ("asistant", "did you mean 'assistant'?"), ("robot", "role")],
 )
-def test_a_role_that_the_template_does_not_know_is_told(role: str, said: str) -> None:
+def test_a_role_that_the_template_does_not_know_or_leaves_out_is_told(role: str, said: str) -> None:
     with pytest.warns(GuidewayWarning, match=re.escape(said)) as told:
         template(TEMPLATES["none"]).render([{"role": role, "content": "Hi there"}])
     assert len(told) == 1
-
-
-def test_a_role_that_the_template_knows_is_not_told() -> None:
     own = "{% for m in messages %}{% if m.role == 'bot' %}B{% endif %}{{ m.content }}{% endfor %}"
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for role in ("bot", "system", "developer", "user", "assistant", "tool"):
-            template(own).render([{"role": role, "content": "Hi there"}])
-
-
-def test_messages_that_the_template_leaves_out_are_told() -> None:
+        for known in ("bot", "system", "developer", "user", "assistant", "tool"):
+            template(own).render([{"role": known, "content": "Hi there"}])
     own = "{% for m in messages %}{% if m.role == 'user' %}{{ m.content }}{% endif %}{% endfor %}"
     messages = [{"role": "system", "content": "Be kind."}, ASKED]
     with pytest.warns(GuidewayWarning, match="ignores messages of the role 'system'"):

@@ -186,21 +186,6 @@ def test_schemas_of_one_kind_are_followed():
         assert not constraint.matches(f"[f({bad})]"), bad
 
 
-def test_arguments_of_gemma_are_in_the_order_of_the_alphabet():
-    def f(b: int, a: int, Aa: int) -> None: ...  # noqa: N803
-
-    constraint = gw.compile(gw.tools([f], "gemma4", "required"), PLAIN)
-    assert constraint.matches("<|tool_call>call:f{a:1,Aa:2,b:3}<tool_call|>")
-    assert not constraint.matches("<|tool_call>call:f{b:3,a:1,Aa:2}<tool_call|>")
-
-
-def test_special_tokens_stand_in_strings_as_their_names():
-    form = FORMATS["functiongemma"].arguments
-    assert literals_as_json('a:<escape>x:1,"<escape>,b:[true,{c:null}]', form) == (
-        '{"a":"x:1,\\"","b":[true,{"c":null}]}'
-    )
-
-
 # Arguments as elements: strings as they are, everything else as JSON, and both read back.
 
 CODE = "def f():\n    return '</parameter>'"
@@ -313,42 +298,32 @@ def test_a_string_that_no_value_is_may_be_left_out_only():
         gw.compile(elements(parameters("f", JsonSchema(whole)), QWEN), PLAIN)
 
 
-def test_a_string_behind_a_long_chain_of_names_stands_as_it_is():
-    names = {f"r{n}": {"$ref": f"#/$defs/r{n + 1}"} for n in range(400)}
-    schema = {
-        "properties": {"a": {"$ref": "#/$defs/r0"}},
-        "$defs": names | {"r400": {"const": "x"}},
-    }
-    (one,) = parameters("f", JsonSchema(schema))
-    assert gw.compile(elements((one,), QWEN), PLAIN).matches("<parameter=a>\nx\n</parameter>\n")
-
-
-def test_harmony_names_who_is_called_behind_the_channel_or_the_role():
-    tools = gw.tools([Edit], "harmony")
-    constraint = gw.compile(tools, MARKED)
-    for head in (
+HEADS = [
+    *(("harmony", f'{head}<|message|>{{"path": "/"}}') for head in (
         "<|channel|>commentary to=functions.Edit <|constrain|>json",
         " to=functions.Edit<|channel|>commentary json",
         " to=functions.Edit<|channel|>commentary <|constrain|>json",
         " to=functions.Edit<|channel|>commentary<|constrain|>json",
-    ):
-        text = head + '<|message|>{"path": "/"}'
-        assert constraint.matches(text)
-        (found,), _ = read_value(tools, text)
-        assert found.arguments == Edit(path="/")
-    assert not constraint.matches(
-        ' to=functions.Edit<|channel|>commentaryjson<|message|>{"path":"/"}'
-    )
+    )),
+    *(("llama3_python_tag",
+       f'Well. <|python_tag|>{begin}: "Edit", "parameters": {{"path": "/"}}}}') for begin in (
+        '{"name"', '{"type": "function", "name"',
+    )),
+]  # fmt: skip
 
 
-def test_llama_says_that_it_is_a_function_or_does_not():
-    tools = gw.tools([Edit], "llama3_python_tag")
-    constraint = gw.compile(tools, MARKED)
-    for begin in ('{"name"', '{"type": "function", "name"'):
-        text = f'Well. <|python_tag|>{begin}: "Edit", "parameters": {{"path": "/"}}}}'
-        assert constraint.matches(text)
-        (found,), _ = read_value(tools, text)
-        assert found.arguments == Edit(path="/")
+@pytest.mark.parametrize(("form", "text"), HEADS)
+def test_a_call_has_several_heads(form: str, text: str):
+    tools = gw.tools([Edit], form)
+    assert gw.compile(tools, MARKED).matches(text)
+    (found,), _ = read_value(tools, text)
+    assert found.arguments == Edit(path="/")
+
+
+def test_a_head_of_harmony_has_a_space_before_its_type():
+    head = " to=functions.Edit<|channel|>commentaryjson"
+    constraint = gw.compile(gw.tools([Edit], "harmony"), MARKED)
+    assert not constraint.matches(head + '<|message|>{"path":"/"}')
 
 
 # Strings as they stand, whatever words the schema has for them: what is read back satisfies it.
@@ -484,6 +459,20 @@ def test_many_conditions_of_a_string_are_read():
     for length in range(1, 60):
         deep = {"anyOf": [{"minLength": 200 - length}, {"not": deep}], "type": "string"}
     check({"properties": {"a": deep}}, is_text=True)
+    names = {f"r{n}": {"$ref": f"#/$defs/r{n + 1}"} for n in range(400)} | {"r400": {"const": "a"}}
+    check({"properties": {"a": {"$ref": "#/$defs/r0"}}, "$defs": names}, is_text=True)
+
+
+def test_arguments_of_gemma_are_in_the_order_of_the_alphabet():
+    def f(b: int, a: int, Aa: int) -> None: ...  # noqa: N803
+
+    constraint = gw.compile(gw.tools([f], "gemma4", "required"), PLAIN)
+    assert constraint.matches("<|tool_call>call:f{a:1,Aa:2,b:3}<tool_call|>")
+    assert not constraint.matches("<|tool_call>call:f{b:3,a:1,Aa:2}<tool_call|>")
+    read = literals_as_json(
+        'a:<escape>x:1,"<escape>,b:[true,{c:null}]', FORMATS["functiongemma"].arguments
+    )
+    assert read == '{"a":"x:1,\\"","b":[true,{"c":null}]}'
 
 
 @pytest.mark.parametrize(("form", "calls"), [

@@ -87,34 +87,27 @@ def test_tools_are_described_as_chat_templates_take_them():
     assert not constraint.matches('{"name": "bare", "parameters": {"z": [null]}}')
 
 
-def test_arguments_are_an_object_whether_the_description_says_so_or_not():
-    untyped = {"name": "f", "parameters": {"properties": {"a": {"type": "integer"}}}}
-    tools = gw.tools([untyped, {"name": "g", "parameters": {}}], "llama3", "required")
-    constraint = gw.compile(tools, PLAIN)
-    for name, arguments, allowed in [
-        ("f", '{"a": 1}', 1),
-        ("f", "1", 0),
-        ("g", "{}", 1),
-        ("g", "0", 0),
-    ]:
-        call = f'{{"name": "{name}", "parameters": {arguments}}}'
-        assert constraint.matches(call) == bool(allowed), call
+PART = {"type": "object", "properties": {"b": {"type": "null"}}}
+BARE = {"type": "object", "properties": {"a": PART}}
+TYPED = {"a": {"type": "integer"}}
 
 
-def test_a_bare_schema_of_arguments_has_no_others():
-    part = {"type": "object", "properties": {"b": {"type": "null"}}}
-    schema = {"type": "object", "properties": {"a": part}}
-    source = gw.tools([{"name": "f", "parameters": schema}], "llama3", "required")
-    assert source.schemas[0]["function"]["parameters"] == schema
+@pytest.mark.parametrize(("tool", "allowed", "others"), [
+    ({"parameters": {"properties": TYPED}}, ['{"a": 1}'], ["1"]),
+    ({"parameters": {}}, ["{}"], ["0"]),
+    ({}, ["{}"], ['{"a": 1}']),
+    ({"parameters": BARE}, ["{}", '{"a": {"b": null}}'], ['{"c": 1}', '{"a": {"c": 1}}']),
+    ({"parameters": {**BARE, "additionalProperties": True}}, ['{"c": 1}'], []),
+])  # fmt: skip
+def test_arguments_are_an_object_and_bare_ones_have_no_others(tool, allowed, others):
+    source = gw.tools([{"name": "f", **tool}], "llama3", "required")
+    if "parameters" in tool:
+        described = source.schemas[0]["function"]["parameters"]
+        assert described == {"type": "object", **tool["parameters"]}
     constraint = gw.compile(source, PLAIN)
-    for arguments, allowed in (
-        ("{}", 1), ('{"a": {"b": null}}', 1), ('{"c": 1}', 0), ('{"a": {"c": 1}}', 0),
-    ):  # fmt: skip
+    for arguments in (*allowed, *others):
         call = f'{{"name": "f", "parameters": {arguments}}}'
-        assert constraint.matches(call) == bool(allowed), call
-    opened = {**schema, "additionalProperties": True}
-    source = gw.tools([{"name": "f", "parameters": opened}], "llama3", "required")
-    assert gw.compile(source, PLAIN).matches('{"name": "f", "parameters": {"c": 1}}')
+        assert constraint.matches(call) == (arguments in allowed), call
 
 
 @pytest.mark.parametrize(("attempt", "message"), [
@@ -141,32 +134,25 @@ def test_what_is_no_tool_is_refused(attempt, message):
         attempt()
 
 
-@pytest.mark.parametrize(("choice", "alike"), [
-    ({"type": "function", "function": {"name": "add"}}, "add"),
-    ({"function": {"name": "add"}}, "add"),
-    ({"type": "function", "name": "add"}, "add"),
-    ({"type": "tool", "name": "add"}, "add"),
-    ({"type": "any"}, "required"),
-    ({"type": "auto"}, "auto"),
-    ({"type": "none"}, "none"),
-])  # fmt: skip
-def test_choices_are_those_of_the_clients(choice, alike):
-    assert gw.tools([add], choice=choice) == gw.tools([add], choice=alike)
+ALIKE: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    *(({"choice": choice}, {"choice": alike}) for choice, alike in (
+        ({"type": "function", "function": {"name": "add"}}, "add"),
+        ({"function": {"name": "add"}}, "add"),
+        ({"type": "function", "name": "add"}, "add"),
+        ({"type": "tool", "name": "add"}, "add"),
+        ({"type": "any"}, "required"), ({"type": "auto"}, "auto"), ({"type": "none"}, "none"),
+    )),
+    *(({"format": name}, {"format": form}) for name, form in (
+        ("gpt-oss", "harmony"), ("DeepSeek-R1", "deepseek_v3"), ("DeepSeek-V3.1", "deepseek_v31"),
+        ("GLM-4.5", "glm4"), ("Kimi-K2", "kimi_k2"), ("qwen", "hermes"), ("Hermes", "hermes"),
+        ("llama4_pythonic", "pythonic"), ("minimax-m2", "minimax_m2"),
+    )),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "form"), [
-    ("gpt-oss", "harmony"),
-    ("DeepSeek-R1", "deepseek_v3"),
-    ("DeepSeek-V3.1", "deepseek_v31"),
-    ("GLM-4.5", "glm4"),
-    ("Kimi-K2", "kimi_k2"),
-    ("qwen", "hermes"),
-    ("llama4_pythonic", "pythonic"),
-    ("minimax-m2", "minimax_m2"),
-    ("Hermes", "hermes"),
-])  # fmt: skip
-def test_a_format_has_the_names_of_models_too(name, form):
-    assert gw.tools([add], name) == gw.tools([add], form)
+@pytest.mark.parametrize(("given", "alike"), ALIKE)
+def test_choices_are_those_of_clients_and_formats_have_the_names_of_models_too(given, alike):
+    assert gw.tools([add], **given) == gw.tools([add], **alike)
 
 
 def test_every_alias_is_the_name_of_a_format_and_no_format():
@@ -294,9 +280,6 @@ def test_geminis_schemas_are_read_at_every_depth():
         assert judge.is_valid(valid)
     for wrong in ({"type": []}, {"type": [3]}, {"any": "a"}, {"any": {"a": 3}}):
         assert not judge.is_valid(wrong)
-
-
-def test_geminis_tools_hold_several_functions():
     both = {"functionDeclarations": [{"name": "a"}, {"name": "b", "parameters": CAPITALS}]}
     assert [tool.name for tool in gw.tools([both]).tools] == ["a", "b"]
 
@@ -347,12 +330,6 @@ def test_a_key_that_says_nothing_is_a_warning_at_the_call():
     with pytest.warns(gw.GuidewayWarning, match="'version' .* weather is unknown") as caught:
         gw.tools([{**ABOUT, "parameters": CITY, "version": 3}])
     assert caught[0].filename == __file__
-
-
-def test_a_tool_without_a_schema_has_no_arguments():
-    constraint = gw.compile(gw.tools([{"name": "now"}], "llama3", "required"), PLAIN)
-    assert constraint.matches('{"name": "now", "parameters": {}}')
-    assert not constraint.matches('{"name": "now", "parameters": {"a": 1}}')
 
 
 def test_null_is_a_value_of_what_is_nullable():

@@ -80,26 +80,17 @@ def test_resources_are_for_schemas(written: str, tmp_path: Path) -> None:
         read_source("{}", tmp_path / "none")
 
 
-def test_a_byte_order_mark_is_skipped(tmp_path: Path) -> None:
+def test_files_are_what_their_names_end_with(tmp_path: Path) -> None:
     file = tmp_path / "schema.json"
-    file.write_bytes(b"\xef\xbb\xbf" + SCHEMA.encode())
+    file.write_bytes(b"\xef\xbb\xbf" + SCHEMA.encode())  # a byte order mark is skipped
     assert read_source(str(file)) == read_source(SCHEMA)
-
-
-def test_a_gbnf_file_is_a_grammar(tmp_path: Path) -> None:
     file = tmp_path / "letters.gbnf"
     file.write_text("root ::= [a-z]+", encoding="utf-8")
     assert read_source(str(file)) == Gbnf("root ::= [a-z]+")
-
-
-def test_a_lark_file_is_a_grammar_that_finds_those_beside_it(tmp_path: Path) -> None:
     (tmp_path / "numbers.lark").write_text("N: /[0-9]+/", encoding="utf-8")
     file = tmp_path / "list.lark"
     file.write_text('start: N ("," N)*\n%import .numbers.N', encoding="utf-8")
     assert read_source(str(file)) == Lark.open(file, imports=tmp_path)
-
-
-def test_the_name_of_a_shipped_grammar_is_that_grammar() -> None:
     assert read_source("gbnf/json") == grammar("gbnf/json")
 
 
@@ -153,13 +144,9 @@ def test_a_file_that_is_missing_or_no_text_is_a_usage_error(tmp_path: Path) -> N
 def test_a_file_that_cannot_be_imported_is_a_usage_error(tmp_path: Path, code: str) -> None:
     path = tmp_path / "broken_module.py"
     path.write_text(code, encoding="utf-8")
-    with pytest.raises(typer.BadParameter, match="cannot be imported"):
-        read_source(f"{path}:A")
-
-
-def test_a_relative_module_is_a_usage_error() -> None:
-    with pytest.raises(typer.BadParameter, match="cannot be imported"):
-        read_source(".here:A")
+    for module in (path, ".here"):
+        with pytest.raises(typer.BadParameter, match="cannot be imported"):
+            read_source(f"{module}:A")
 
 
 def test_what_is_wrong_with_a_source_in_a_file_is_told_as_everywhere(tmp_path: Path) -> None:

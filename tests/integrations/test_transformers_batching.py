@@ -53,8 +53,8 @@ def test_requests_get_the_tokens_of_our_own_loop(settings: dict[str, Any]):
     batching = Batching(made, MODEL.tokenizer)
     made.start()
     names = [
-        batching.add_request([*PROMPT, n], *asked[:1], **asked[1])
-        for n, asked in enumerate(REQUESTS)
+        batching.add_request([*PROMPT, n], source, **more)
+        for n, (source, more) in enumerate(REQUESTS)
     ]
     plain = made.add_request(PROMPT, max_new_tokens=4)
     found = results(made, [*names, plain])
@@ -99,9 +99,8 @@ def test_what_cannot_be_done_is_refused():
     ]:
         with pytest.raises(error):
             batching.add_request(PROMPT, source, **more)
-    for settings, message in [({"num_return_sequences": 2, "do_sample": True}, "sequences")]:
-        with pytest.raises(gw.UnsupportedError, match=message):
-            Batching(manager(**settings), MODEL.tokenizer)
+    with pytest.raises(gw.UnsupportedError, match="sequences"):
+        Batching(manager(num_return_sequences=2, do_sample=True), MODEL.tokenizer)
     started = manager()
     started.start()
     with pytest.raises(gw.UnsupportedError, match="started"):

@@ -91,6 +91,14 @@ def test_greedy_texts_are_those_of_our_own_engine(name: str) -> None:
     assert generate(held, PROMPTS[1:2]) == own[1:2]  # other rows, and a prompt without padding
 
 
+def test_beams_and_a_constraint_for_each_prompt_go_with_guidance() -> None:
+    guided = EXPRESSIONS["proxy tuning"]
+    for sources, more in ((WORDS, {"num_beams": 3}), ([WORDS, None, list[int]], {})):
+        own = guided.generate(PROMPTS, sources, max_new_tokens=8, **more)
+        said = generate(LogitsProcessor(sources, guidance=guided), PROMPTS, **more)
+        assert said == [result.text for result in own]
+
+
 @pytest.mark.parametrize(
     "settings",
     [
@@ -119,40 +127,26 @@ class Torn(logits_process.LogitsProcessor):
         return LogitsProcessor(WORDS, guidance=self.guided)(input_ids, scores)
 
 
-def test_beams_are_those_of_our_own_engine() -> None:
-    guided = EXPRESSIONS["proxy tuning"]
-    own = guided.generate(PROMPTS, WORDS, max_new_tokens=8, num_beams=3)
-    held = LogitsProcessor(WORDS, guidance=guided)
-    assert generate(held, PROMPTS, num_beams=3) == [result.text for result in own]
+PROMPTED = [
+    (gw.cfg(BASE, BASE.prompted("Be rude. "), 1.5), r"another prompt.*prompts=\[…\]"),
+    (BASE + gw.classifier(Polite(), alpha=2.0, top=20, prompt=True),
+     "a classifier reads the prompt"),
+]  # fmt: skip
 
 
-def test_a_constraint_for_each_prompt_or_none_goes_with_guidance() -> None:
-    guided = EXPRESSIONS["proxy tuning"]
-    sources = [WORDS, None, list[int]]
-    own = guided.generate(PROMPTS, sources, max_new_tokens=8)
-    said = generate(LogitsProcessor(sources, guidance=guided), PROMPTS)
-    assert said == [result.text for result in own]
-
-
-def test_leaves_with_a_prompt_of_their_own_need_to_know_what_was_asked() -> None:
-    guided = gw.cfg(BASE, BASE.prompted("Be rude. "), 1.5)
+@pytest.mark.parametrize(("guided", "message"), PROMPTED)
+def test_what_reads_a_prompt_of_its_own_needs_to_know_what_was_asked(
+    guided: Model, message: str
+) -> None:
     own = [r.text for r in guided.generate(PROMPTS, WORDS, max_new_tokens=8)]
     held = LogitsProcessor(WORDS, guidance=guided, prompts=PROMPTS)
     assert generate(held, PROMPTS) == own
-    with pytest.raises(gw.UnsupportedError, match=r"another prompt.*prompts=\[…\]"):
+    with pytest.raises(gw.UnsupportedError, match=message):
         generate(LogitsProcessor(WORDS, guidance=guided), PROMPTS)
     with pytest.raises(gw.SourceError, match="prompts= has 3 prompts, and generate has 2"):
         generate(held, PROMPTS[:2])
     with pytest.raises(gw.SourceError, match=r"prompts\[0\] does not match"):
         generate(LogitsProcessor(WORDS, guidance=guided, prompts=["A dog"]), ["A cat"])
-
-
-def test_a_classifier_of_prompts_needs_to_know_what_was_asked() -> None:
-    guided = BASE + gw.classifier(Polite(), alpha=2.0, top=20, prompt=True)
-    own = [r.text for r in guided.generate(PROMPTS, WORDS, max_new_tokens=8)]
-    assert generate(LogitsProcessor(WORDS, guidance=guided, prompts=PROMPTS), PROMPTS) == own
-    with pytest.raises(gw.UnsupportedError, match="a classifier reads the prompt"):
-        generate(LogitsProcessor(WORDS, guidance=guided), PROMPTS)
 
 
 def test_one_processor_serves_any_calls_also_after_an_exception() -> None:
@@ -226,15 +220,11 @@ def test_guidance_needs_the_tokens_of_the_prompts() -> None:
     module, given = BASE.language_model.module, inputs(["A cat says"])
     held = LogitsProcessor(WORDS, guidance=EXPRESSIONS["proxy tuning"])
     embedded = module.get_input_embeddings()(given["input_ids"])
+    past = getattr(module(given["input_ids"][:, :1]), CACHE)
     for wrong in (
         {"inputs_embeds": embedded, "attention_mask": given["attention_mask"]},
-        {
-            **given,
-            small_models.CACHE: getattr(module(given["input_ids"][:, :1]), small_models.CACHE),
-        },
+        {**given, CACHE: past, "input_ids": given["input_ids"][:, 1:]},
     ):
-        if CACHE in wrong:
-            wrong["input_ids"] = wrong["input_ids"][:, 1:]
         with pytest.raises(gw.UnsupportedError, match="the tokens of the whole prompt"):
             module.generate(**wrong, logits_processor=[held], max_new_tokens=9, pad_token_id=0)
     with pytest.raises(gw.UnsupportedError, match="only a running generate"):
@@ -248,6 +238,8 @@ def test_wrong_arguments_are_told() -> None:
         LogitsProcessor(WORDS, guidance=BASE.language_model.module)
     with pytest.raises(gw.SourceError, match="prompts= needs guidance="):
         LogitsProcessor(WORDS, BASE.vocabulary, prompts=["a"])
+    with pytest.raises(gw.UnsupportedError, match="because it contains models"):
+        pickle.dumps(LogitsProcessor(WORDS, guidance=BASE + EXPERT))
     with pytest.raises(gw.ModelError, match="differs from that of the constraint"):
         LogitsProcessor(WORDS, gw.Vocabulary([bytes([b]) for b in range(256)]), guidance=BASE)
 
@@ -259,9 +251,3 @@ def test_a_model_that_gives_no_numbers_is_our_error() -> None:
     guided = BASE + Model(TransformersModel(broken, TOKENIZER), TOKENIZER)
     with pytest.raises(gw.ModelError, match="NaN or infinite"):
         generate(LogitsProcessor(WORDS, guidance=guided), PROMPTS[:1])
-
-
-def test_models_are_not_pickled() -> None:
-    guided = next(iter(EXPRESSIONS.values()))
-    with pytest.raises(gw.UnsupportedError, match="because it contains models"):
-        pickle.dumps(LogitsProcessor(WORDS, guidance=guided))

@@ -362,28 +362,21 @@ CONTRASTS = """((root) => [...root.querySelectorAll('*')].filter((each) =>
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_texts_have_contrast_in_both_schemes(page: Page, scheme: str):
+def test_texts_have_contrast_in_both_schemes_and_never_scroll_sideways(page: Page, scheme: str):
     page.browser.prefer(scheme)
-    page.open(**PERSONAL)
-    page.run("$('more').open = true")
-    page.generate()
-    page.click("explain")
-    page.wait("!$('explanation').hidden")
-    found = page.run(f"{CONTRASTS}(document.body)") + page.shadow(f"{CONTRASTS}(root)")
-    assert len(found) > 60
-    assert [each for each in found if each[0] < 4.5] == []
-    ground = page.run("getComputedStyle(document.body).backgroundColor")
-    assert (int(ground.removeprefix("rgb(").split(",")[0]) < 60) == (scheme == "dark")
-
-
-def test_a_narrow_window_never_scrolls_sideways(page: Page):
-    page.browser.resize(320)
+    page.browser.resize(320)  # a narrow window
     page.open(**PERSONAL)
     page.run("$('more').open = true")
     page.generate()
     page.click("explain")
     page.wait("!$('explanation').hidden")
     assert page.run("document.documentElement.scrollWidth") == 320
+    page.browser.resize(1200)
+    found = page.run(f"{CONTRASTS}(document.body)") + page.shadow(f"{CONTRASTS}(root)")
+    assert len(found) > 60
+    assert [each for each in found if each[0] < 4.5] == []
+    ground = page.run("getComputedStyle(document.body).backgroundColor")
+    assert (int(ground.removeprefix("rgb(").split(",")[0]) < 60) == (scheme == "dark")
 
 
 WITHIN = """[...$('form').querySelectorAll('*')].every((each) =>
@@ -432,15 +425,12 @@ def test_a_watermark_is_shown_and_found(page: Page):
     assert f"{found.counted} of 80 tokens" in page.text("evidence")
 
 
-def test_a_classifier_of_the_server_can_be_chosen(page: Page):
+def test_a_classifier_is_chosen_and_a_source_explained_part_by_part(page: Page, client: Client):
     page.open(kind="regex", source="[ab]{6}", prompt="x")
     page.run("$('more').open = true")
     page.run("$('form').elements.classifier.value = 'a'")
     stages = [stage["name"] for stage in page.generate()[0]["stages"]]
     assert any(name.startswith("classifier") for name in stages)
-
-
-def test_a_source_is_explained_part_by_part(page: Page, client: Client):
     page.open(**PERSONAL)
     page.click("explain")
     page.wait("!$('explanation').hidden")

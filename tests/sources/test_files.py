@@ -19,20 +19,17 @@ def test_bytes_are_decoded_as_json_does_it(encoding):
     assert JsonSchema(content).value == json.loads(content)
 
 
-def test_a_mark_before_a_source_is_no_part_of_it():
+def test_a_mark_before_a_source_or_a_file_is_no_part_of_it(tmp_path):
     assert JsonSchema(MARK + SCHEMA) == JsonSchema(SCHEMA)
     assert gw.Gbnf(MARK + GBNF) == gw.Gbnf(GBNF)
     assert gw.Lark(MARK + LARK) == gw.Lark(LARK)
     given = {"a": MARK + SCHEMA}
     assert JsonSchema({}, resources=given) == JsonSchema({}, resources={"a": SCHEMA})
-    importing = "start: X\n%import a.X"
+    named = "X: /é/"
     marked, plain = (
-        gw.Lark(importing, imports={"a": text}) for text in (MARK + "X: /é/", "X: /é/")
+        gw.Lark("start: X\n%import a.X", imports={"a": text}) for text in (MARK + named, named)
     )
     assert marked == plain
-
-
-def test_a_mark_before_a_file_is_no_part_of_it(tmp_path):
     for name, text in (("a.json", SCHEMA), ("a.lark", LARK)):
         (tmp_path / name).write_text(text, encoding="utf-8-sig")
     assert JsonSchema.open(tmp_path / "a.json") == JsonSchema(SCHEMA)

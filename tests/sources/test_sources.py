@@ -25,7 +25,14 @@ from guideway.sources.sources import (
 A, B = Regex("a"), Regex("b")
 
 
-def test_operators_build_the_combination_they_look_like():
+class _Unhashable:
+    __hash__ = None  # type: ignore[assignment]
+
+
+Unhashable = _Unhashable()
+
+
+def test_operators_build_the_combination_they_look_like_and_long_chains_are_one_node():
     assert Sequence((A, B)) == A + B
     assert Sequence((Literal("x"), A)) == "x" + A
     assert Either((A, B)) == A | B
@@ -35,9 +42,6 @@ def test_operators_build_the_combination_they_look_like():
     assert Both((A, Inverse(B))) == A - B
     assert Both((Literal("x"), Inverse(A))) == "x" - A
     assert Inverse(A) == ~A
-
-
-def test_a_long_chain_is_one_node():
     assert Sequence((A, B, A, Literal("x"))) == A + B + A + "x"
     assert Either((A, B, Literal("x"))) == A | B | "x"
     assert Both((A, B, Literal("x"))) == A & B & "x"
@@ -64,12 +68,10 @@ def test_types_are_equal_if_their_members_come_in_the_same_order():
     assert list[one] == list[other]
     assert PythonType(list[one]) != PythonType(list[other])
     assert PythonType(list[one]) == PythonType(list[Union[int, str]])  # noqa: UP007
-
-
-def test_types_are_equal_to_their_like_alone():
     assert PythonType(OneOf[1]) != PythonType(OneOf[2])
     assert PythonType(int) != PythonType(int, spelling="plain")
     assert PythonType(int) != Regex("[0-9]+")
+    assert hash(PythonType(Unhashable)) == hash(PythonType(Unhashable))
 
 
 def test_a_type_takes_the_options_of_a_schema():
@@ -85,54 +87,26 @@ def test_a_type_takes_the_options_of_a_schema():
             source(other, spelling="plain")
 
 
-def test_types_that_do_not_hash_are_told_apart_by_identity():
-    class Unhashable:
-        __hash__ = None  # type: ignore[assignment]
-
-    value = Unhashable()
-    assert hash(PythonType(value)) == hash(PythonType(value))
-
-
-@pytest.mark.parametrize("value", [None, 3, 2.5, b"bytes", ["a"], ("a",), {"a"}, {"type": "null"}])
-def test_what_is_no_source_is_refused(value):
-    with pytest.raises(SourceError, match="is not a source"):
-        source(value)
-
-
-def test_a_bare_schema_is_refused_with_the_way_to_write_it():
-    with pytest.raises(SourceError, match=r"JsonSchema\(\.\.\.\)"):
-        source({"type": "string"})
+REFUSED = [
+    *((lambda value=value: source(value), "is not a source")
+      for value in (None, 3, 2.5, b"bytes", ["a"], ("a",), {"a"}, {"type": "null"})),
+    (lambda: source({"type": "string"}), r"JsonSchema\(\.\.\.\)"),
+    *((lambda options=options: Choice(options), "list of strings")
+      for options in ("yes", 3, None, {"yes": 1, "no": 2})),
+    (lambda: Choice([]), "at least one"),
+    (lambda: Choice(["a", 3]), "must be a str, not 3"),
+    (lambda: Literal("a\ud800"), "character 1"),
+    (lambda: Regex(b"a"), "pattern must be a str"),
+    (lambda: Regex("a", dialect="perl"), "perl"),
+    *((lambda flags=flags: Regex("a", flags=flags),
+       r"flags must be letters of 'imsxau', as in \(\?im\)") for flags in (None, 2, ["i"], b"i")),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("options", ["yes", 3, None, {"yes": 1, "no": 2}])
-def test_choice_takes_a_list(options):
-    with pytest.raises(SourceError, match="list of strings"):
-        Choice(options)
-
-
-def test_choice_needs_an_option_and_texts():
-    with pytest.raises(SourceError, match="at least one"):
-        Choice([])
-    with pytest.raises(SourceError, match="must be a str, not 3"):
-        Choice(["a", 3])
-
-
-def test_lone_surrogates_are_no_text():
-    with pytest.raises(SourceError, match="character 1"):
-        Literal("a\ud800")
-    with pytest.raises(SourceError, match="pattern must be a str"):
-        Regex(b"a")
-
-
-def test_a_wrong_dialect_is_refused():
-    with pytest.raises(SourceError, match="perl"):
-        Regex("a", dialect="perl")
-
-
-@pytest.mark.parametrize("flags", [None, 2, ["i"], b"i"])
-def test_flags_are_letters(flags):
-    with pytest.raises(SourceError, match=r"flags must be letters of 'imsxau', as in \(\?im\)"):
-        Regex("a", flags=flags)
+@pytest.mark.parametrize(("make", "said"), REFUSED)
+def test_what_is_no_source_is_refused(make, said):
+    with pytest.raises(SourceError, match=said):
+        make()
 
 
 def test_repeat_takes_counts_in_order():
