@@ -84,31 +84,6 @@ def test_a_source_is_used_as_it_is(model):
     assert len(texts) > 1
 
 
-@pytest.mark.parametrize(
-    "source", [gw.Regex("[a-c]{3}"), gw.Choice(["one", "two"]), "literal", gw.Text()]
-)
-def test_texts_are_their_own_value(model, source):
-    result = model.generate("x", source, max_new_tokens=8, seed=0)
-    assert result.value == result.text
-    assert gw.compile(source, VOCABULARY).matches(result.text)
-
-
-def test_unions_of_types_and_sources_are_read_by_the_part_that_fits(model):
-    values = {
-        model.generate("x", int | gw.Regex("[xyz]"), max_new_tokens=3, seed=seed).value
-        for seed in range(20)
-    }
-    assert any(isinstance(value, int) for value in values)
-    assert values & {"x", "y", "z"}
-
-
-def test_free_text_is_cut_at_its_length(model):
-    result = model.generate("x", max_new_tokens=5, seed=0)
-    assert result.value == result.text
-    assert result.finish_reason in {"length", "stop"}
-    assert result.log_z == 0
-
-
 def test_a_batch_has_its_own_source_and_settings_for_each_row(model):
     settings = [gw.Sampling(seed=1), gw.Sampling(), gw.Sampling(seed=2, max_new_tokens=4)]
     results = model.generate(["a", "bb", "c"], [int, gw.Choice(["yes"]), None], sampling=settings)

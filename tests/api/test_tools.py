@@ -197,6 +197,8 @@ def test_calls_are_values(form):
     assert [json.loads(call.text) for call in value] == [arguments for _, arguments in several]
     assert [call.tool for call in value] == TOOLS[: len(several)]
     assert value[0].arguments == Weather(city="Rome", unit="f")
+    if (trigger := FORMATS[form].trigger) is not None:
+        assert gw.tools(TOOLS, form).before(f"Well. {text}") == "Well. ", trigger
     hello = said(form, "Hello.")
     assert read_value(gw.tools(TOOLS, form), hello) == ((), None)
 
@@ -246,14 +248,6 @@ def test_arguments_are_what_the_tools_say():
     assert call.arguments == {"z": [None]}
 
 
-def test_thought_comes_before_calls():
-    source = gw.thinking(gw.tools([add], choice="required"))
-    call = '<tool_call>\n{"name": "add", "arguments": {"a": 1, "b": false}}\n</tool_call>'
-    assert gw.compile(source, PLAIN).matches(f"<think>So.</think>\n\n{call}")
-    (found,), _ = read_value(source, f"<think>So.</think>\n\n{call}")
-    assert found.arguments == {"a": 1, "b": False}
-
-
 class Template:
     """A tokenizer of bytes, whose template writes messages and tools as Python does."""
 
@@ -288,15 +282,11 @@ def test_a_reply_is_the_message_of_the_next_turn():
             for call in result.tool_calls
         ]
         talk += [message, *answers]
-    assert len(set(turns)) == len(turns) >= 3
-    assert all(re.fullmatch("[a-z0-9]{9}", each) for each in turns)  # as Mistral's templates insist
-
-
-def test_a_reply_without_calls_is_a_message_too():
-    model = gw.Model(FakeModel.random(PLAIN, 1), Template())
-    for source in (None, int, gw.tools([add], choice="none")):
+    for source in (None, int, gw.tools([add], choice="none")):  # a reply without calls
         result = model.generate("?", source, max_new_tokens=5, seed=1)
         assert result.message == {"role": "assistant", "content": result.text}
+    assert len(set(turns)) == len(turns) >= 3
+    assert all(re.fullmatch("[a-z0-9]{9}", each) for each in turns)  # as Mistral's templates insist
 
 
 @pytest.mark.parametrize(
@@ -315,28 +305,12 @@ def test_what_is_said_before_calls_is_the_content(said: str, content: str | None
     message = as_message(source, f"{before}{said}{call}", calls)
     assert message["content"] == content
     assert [one["id"] for one in message["tool_calls"]] == [calls[0].id]
-
-
-def test_ids_that_a_format_writes_are_those_of_the_calls():
-    source = gw.tools([add], "kimi_k2")
-    one = (
-        "<|tool_call_begin|>functions.add:{}<|tool_call_argument_begin|>"
-        '{{"a": 1, "b": false}}<|tool_call_end|>'
-    )
-    text = "<|tool_calls_section_begin|>{}{}<|tool_calls_section_end|>"
-    value, _ = read_value(source, text.format(one.format(3), one.format(4)))
-    assert [call.id for call in called(value, 0)] == ["functions.add:3", "functions.add:4"]
-
-
-@pytest.mark.parametrize("name", FORMATS)
-def test_the_content_before_calls_is_known_in_every_format(name: str):
-    source = gw.tools(TOOLS, name)
-    form = FORMATS[name]
-    if form.trigger is None:
-        assert source.before("{") == ""
-        return
-    example = gw.compile(gw.tools(TOOLS, name, choice="required"), MARKED).example()
-    assert source.before(f"Well. {example}") == "Well. "
+    if wrapped:
+        assert gw.compile(source, PLAIN).matches(f"{before}{said}{call}")
+    own = written("kimi_k2", CALLS)  # a format that writes ids of its own
+    value, _ = read_value(gw.tools(TOOLS, "kimi_k2"), own.replace(":", ":3", 1))
+    ids = [call.id for call in called(value, 0)]
+    assert ids == ["functions.Weather:30", "functions.add:1", "functions.search:2"]
 
 
 def test_the_tools_are_in_the_prompt():

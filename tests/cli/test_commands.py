@@ -9,8 +9,10 @@ import re
 import subprocess
 import sys
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -23,7 +25,18 @@ from guideway.vocabulary.cache import cache_folder
 from small_models import KINDS
 from small_tokenizers import byte_level
 
-Captured, Patch = pytest.CaptureFixture[str], pytest.MonkeyPatch
+Captured, Patch, Shell = pytest.CaptureFixture[str], pytest.MonkeyPatch, Callable[..., Any]
+
+
+@pytest.fixture
+def shell(capsys: Captured) -> Shell:
+    """Run `guideway arguments`, which leaves with a status; what it prints."""
+
+    def ran(*arguments: str, leaves: int = 0) -> Any:
+        assert status(*arguments) == leaves
+        return capsys.readouterr()
+
+    return ran
 
 
 def status(*arguments: str) -> int:
@@ -37,45 +50,34 @@ COMMANDS = ["extract", "generate", "choose", "explain", "grammars", "memory", "w
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_explains_itself_and_the_exit_statuses(
-    command: str, capsys: Captured
-) -> None:
-    assert status(command, "--help") == 0
-    shown = capsys.readouterr().out
+def test_every_command_explains_itself_and_the_exit_statuses(command: str, shell: Shell) -> None:
+    shown = shell(command, "--help").out
     assert f"guideway {command}" in shown
     assert "130" in shown
 
 
-def test_the_version_and_shipped_grammars_are_printed(capsys: Captured) -> None:
-    assert status("--version") == 0
-    assert capsys.readouterr().out.startswith("guideway 0.")
-    assert status("grammars") == 0
-    listed = capsys.readouterr().out.splitlines()
+def test_the_version_and_shipped_grammars_are_printed(shell: Shell) -> None:
+    assert shell("--version").out.startswith("guideway 0.")
+    listed = shell("grammars").out.splitlines()
     assert "semver           A version by Semantic Versioning 2.0.0" in listed
-    assert status("grammars", "--json") == 0
-    assert len(json.loads(capsys.readouterr().out)) == len(listed)
-    assert status("grammars", "semver") == 0
-    text = capsys.readouterr().out
+    assert len(json.loads(shell("grammars", "--json").out)) == len(listed)
+    text = shell("grammars", "semver").out
     assert text.startswith("# A version by Semantic Versioning")
-    assert status("grammars", "semver", "--json") == 0
-    one = json.loads(capsys.readouterr().out)
+    one = json.loads(shell("grammars", "semver", "--json").out)
     assert one["text"] == text
     assert "1.0.0" in one["accepted"]
-    assert status("grammars", "semvr") == 1
-    assert "did you mean 'semver'?" in capsys.readouterr().err
+    assert "did you mean 'semver'?" in shell("grammars", "semvr", leaves=1).err
 
 
-def test_explain_prints_every_stage(capsys: Captured) -> None:
-    assert status("explain", "/(19|20)[0-9]{2}/") == 0
-    shown = capsys.readouterr().out
+def test_explain_prints_every_stage(shell: Shell) -> None:
+    shown = shell("explain", "/(19|20)[0-9]{2}/").out
     for said in (
         "tree\n", "core expression\n", "automaton   6 states, 6 arcs", "example     '1900'",
         "first mask  2 of 257 tokens: '1' '2'", "shortest    4 bytes, 4 tokens",
     ):  # fmt: skip
         assert said in shown
     # A nested language has no last state.
-    assert status("explain", "{}", "--lines", "3") == 0
-    shown = capsys.readouterr().out
+    shown = shell("explain", "{}", "--lines", "3").out
     assert "more than 2000 states" in shown
     assert "more lines (--lines" in shown
 
@@ -90,19 +92,17 @@ def test_explain_prints_every_stage(capsys: Captured) -> None:
     ],
 )
 def test_explain_shows_the_states_along_a_text(
-    text: str, last: list[str], rejected: str | None, capsys: Captured
+    text: str, last: list[str], rejected: str | None, shell: Shell
 ) -> None:
-    assert status("explain", "/(19|20)[0-9]{2}/", "--text", text, "--json") == 0
-    explained = json.loads(capsys.readouterr().out)
+    explained = json.loads(shell("explain", "/(19|20)[0-9]{2}/", "--text", text, "--json").out)
     assert explained["rejected"] == rejected
     taken = [step["token"] for step in explained["steps"]]
     assert "".join(taken[:-1]) + (rejected or "") == text
     assert taken[-1] is None
     assert explained["steps"][0]["allowed"] == 2
     assert [line.partition(":")[0] for line in explained["steps"][-1]["state"]] == last
-    assert status("explain", "/(19|20)[0-9]{2}/", "--text", text) == 0
     said = "no more text" if rejected is None else f"rejects {rejected!r}"
-    assert said in capsys.readouterr().out
+    assert said in shell("explain", "/(19|20)[0-9]{2}/", "--text", text).out
 
 
 @pytest.mark.parametrize(("arguments", "left", "said"), [
@@ -117,10 +117,9 @@ def test_explain_shows_the_states_along_a_text(
     (["warmup", "--model", "./nowhere.gguf"], 3, "ModelError"),
 ])  # fmt: skip
 def test_what_is_wrong_goes_to_stderr_without_a_trace(
-    arguments: list[str], left: int, said: str, capsys: Captured
+    arguments: list[str], left: int, said: str, shell: Shell
 ) -> None:
-    assert status(*arguments) == left
-    shown = capsys.readouterr()
+    shown = shell(*arguments, leaves=left)
     assert shown.out == ""
     assert said in shown.err
     assert "Traceback" not in shown.err
@@ -159,9 +158,8 @@ def module(tmp_path: Path) -> Path:
 
 
 @pytest.mark.usefixtures("fake")
-def test_extract_prints_the_object_and_nothing_else(module: Path, capsys: Captured) -> None:
-    assert status("extract", "some words", "--schema", f"{module}:Point") == 0
-    shown = capsys.readouterr()
+def test_extract_prints_the_object_and_nothing_else(module: Path, shell: Shell) -> None:
+    shown = shell("extract", "some words", "--schema", f"{module}:Point")
     assert set(json.loads(shown.out)) == {"x", "y"}
     assert shown.err == ""
 
@@ -185,9 +183,9 @@ def test_extract_reads_files_and_standard_input(
 
 
 @pytest.mark.usefixtures("fake")
-def test_json_holds_the_value_the_text_and_what_it_cost(module: Path, capsys: Captured) -> None:
-    assert status("extract", "some words", "-s", f"{module}:Point", "--json", "--seed", "1") == 0
-    record = json.loads(capsys.readouterr().out)
+def test_json_holds_the_value_the_text_and_what_it_cost(module: Path, shell: Shell) -> None:
+    printed = shell("extract", "some words", "-s", f"{module}:Point", "--json", "--seed", "1").out
+    record = json.loads(printed)
     assert record["value"] == json.loads(record["text"])
     assert record["finish_reason"] == "stop"
     assert record["error"] is None
@@ -197,36 +195,29 @@ def test_json_holds_the_value_the_text_and_what_it_cost(module: Path, capsys: Ca
     assert record["log_z"] < 0
     assert record["shortened"] is False
     assert (record["tool_calls"], record["seed"]) == ([], 1)
-    console.print_json({"a": math.nan, "b": -math.inf, "c": "ä"})
-    assert capsys.readouterr().out == '{"a":null,"b":null,"c":"ä"}\n'
 
 
-def test_a_call_of_a_tool_is_json(tmp_path: Path, fake: gw.Model, capsys: Captured) -> None:
+def test_a_call_of_a_tool_is_json(tmp_path: Path, fake: gw.Model, shell: Shell) -> None:
     path = tmp_path / "weather.py"
     path.write_text(
         "import guideway as gw\n\ndef weather(rain: bool) -> None: ...\n\n"
         "TOOLS = gw.tools([weather], format='hermes', choice='required', parallel=False)\n"
     )
-    assert status("generate", "x", "-s", f"{path}:TOOLS", "--json", "-n", "200") == 0
-    record = json.loads(capsys.readouterr().out)
+    record = json.loads(shell("generate", "x", "-s", f"{path}:TOOLS", "--json", "-n", "200").out)
     (call,) = record["tool_calls"]
     assert call["name"] == "weather"
     assert record["value"] == record["tool_calls"]
 
 
 @pytest.mark.usefixtures("fake")
-def test_a_shortened_text_is_said_on_standard_error(capsys: Captured) -> None:
+def test_a_shortened_text_is_said_on_standard_error(shell: Shell) -> None:
     for more in ([], ["--json"]):
-        assert status("generate", "x", "-s", "/[a-z]{3,900}!/", "-n", "5", *more) == 0
-        shown = capsys.readouterr()
+        shown = shell("generate", "x", "-s", "/[a-z]{3,900}!/", "-n", "5", *more)
         assert "more than --max-new-tokens allows (this text has 5 tokens" in shown.err
-    assert status("generate", "x", "-s", "/a{3}/", "-n", "5") == 0
-    assert capsys.readouterr().err == ""
+    assert shell("generate", "x", "-s", "/a{3}/", "-n", "5").err == ""
 
 
-def test_mistakes_are_found_before_the_model_is_loaded(
-    monkeypatch: Patch, capsys: Captured
-) -> None:
+def test_mistakes_are_found_before_the_model_is_loaded(monkeypatch: Patch, shell: Shell) -> None:
     monkeypatch.setattr(gw, "load", lambda name: pytest.fail("it is loaded"))
     for arguments, said in (
         (["--source", "/(/"], "SourceError"),
@@ -236,38 +227,34 @@ def test_mistakes_are_found_before_the_model_is_loaded(
         (["--best-of", "2", "--num-beams", "2"], "best_of"),
         (["--watermark-key", "k", "--watermark-scheme", "right"], "scheme is 'right'"),
     ):
-        assert status("generate", "x", *arguments) == 1
-        assert said in capsys.readouterr().err
-    assert status("generate", "x", "--watermark-gamma", "0.5") == 2
-    assert "--watermark-key" in capsys.readouterr().err
+        assert said in shell("generate", "x", *arguments, leaves=1).err
+    assert "--watermark-key" in shell("generate", "x", "--watermark-gamma", "0.5", leaves=2).err
     assert status("choose", "x", "yes", "yes") == 1
     assert status("extract", "two words", "--schema", '{"type": "intger"}') == 1
 
 
 @pytest.mark.usefixtures("fake")
 def test_a_special_token_is_looked_up_in_the_vocabulary_of_the_model(
-    tmp_path: Path, capsys: Captured
+    tmp_path: Path, shell: Shell
 ) -> None:
     path = tmp_path / "named.py"
     path.write_text("import guideway as gw\nONE = gw.special('<x>') + gw.Regex('a')\n")
     models.check(gw.special("<x>") + "a", {})
-    assert status("generate", "x", "--source", f"{path}:ONE") == 1
-    assert "the vocabulary has no token '<x>'" in capsys.readouterr().err
+    printed = shell("generate", "x", "--source", f"{path}:ONE", leaves=1).err
+    assert "the vocabulary has no token '<x>'" in printed
 
 
-def test_a_watermark_is_found_again_with_its_key(monkeypatch: Patch, capsys: Captured) -> None:
+def test_a_watermark_is_found_again_with_its_key(monkeypatch: Patch, shell: Shell) -> None:
     letters = gw.Vocabulary([bytes([n]) for n in range(97, 123)] + [b"<end>"], eos_ids={26})
     flat = FakeModel(letters, lambda prefix: [0.0] * 26 + [-9.0])
     monkeypatch.setattr(gw, "load", lambda name: gw.Model(flat))
     mark = ["--watermark-key", "k", "--watermark-gamma", "0.5", "--watermark-delta", "3"]
-    assert status("generate", "once", "-t", "1", "--seed", "1", "-n", "150", *mark) == 0
-    text = capsys.readouterr().out
+    text = shell("generate", "once", "-t", "1", "--seed", "1", "-n", "150", *mark).out
     monkeypatch.setattr("sys.stdin", io.StringIO(text))
-    assert status("detect", "-", "--key", "k", "--gamma", "0.5", "--json") == 0
-    assert json.loads(capsys.readouterr().out)["z"] > 4
+    assert json.loads(shell("detect", "-", "--key", "k", "--gamma", "0.5", "--json").out)["z"] > 4
     monkeypatch.setattr("sys.stdin", io.StringIO(text))
-    assert status("detect", "-", "--key", "other", "--gamma", "0.5", "--json") == 0
-    assert json.loads(capsys.readouterr().out)["z"] < 4
+    printed = shell("detect", "-", "--key", "other", "--gamma", "0.5", "--json").out
+    assert json.loads(printed)["z"] < 4
 
 
 LINES = [
@@ -294,12 +281,11 @@ WRONG = {
 
 
 @pytest.mark.usefixtures("fake")
-def test_a_line_of_json_gives_a_line_of_json(tmp_path: Path, capsys: Captured) -> None:
+def test_a_line_of_json_gives_a_line_of_json(tmp_path: Path, shell: Shell) -> None:
     path = tmp_path / "prompts.jsonl"
     path.write_text("\n".join(LINES), encoding="utf-8")
     command = ["generate", str(path), "--jsonl", "-s", "/[a-z]{3}/", "--plain"]
-    assert status(*command) == 4
-    shown = capsys.readouterr()
+    shown = shell(*command, leaves=4)
     results = [json.loads(line) for line in shown.out.splitlines()]
     assert [result["row"] for result in results] == list(range(9))
     assert [result["id"] for result in results] == [None, {"n": 2}, *[None] * 4, 5, 6, None]
@@ -311,39 +297,34 @@ def test_a_line_of_json_gives_a_line_of_json(tmp_path: Path, capsys: Captured) -
             assert result["error"] is None
             assert re.fullmatch("[a-z]{3}", result["text"])
     assert shown.err == "7 of 9 rows have an error\n"
-    assert status(*command, "--batch-size", "1") == 4
-    texts = [json.loads(line)["text"] for line in capsys.readouterr().out.splitlines()]
+    printed = shell(*command, "--batch-size", "1", leaves=4).out
+    texts = [json.loads(line)["text"] for line in printed.splitlines()]
     assert texts == [result["text"] for result in results]
 
 
 @pytest.mark.usefixtures("fake")
-def test_texts_of_many_lines_are_extracted(
-    module: Path, monkeypatch: Patch, capsys: Captured
-) -> None:
+def test_texts_of_many_lines_are_extracted(module: Path, monkeypatch: Patch, shell: Shell) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO('"a"\n{"text": "b", "id": 1}\n'))
-    assert status("extract", "-", "--jsonl", "-s", f"{module}:Point") == 0
-    shown = capsys.readouterr()
+    shown = shell("extract", "-", "--jsonl", "-s", f"{module}:Point")
     assert [set(json.loads(line)["value"]) for line in shown.out.splitlines()] == [{"x", "y"}] * 2
     assert shown.err == ""
     monkeypatch.setattr("sys.stdin", io.StringIO('"a"\n"b"\n'))
-    assert status("extract", "-", "--jsonl", "-s", f"{module}:Never") == 4
-    shown = capsys.readouterr()
+    shown = shell("extract", "-", "--jsonl", "-s", f"{module}:Never", leaves=4)
     assert all("never good" in json.loads(line)["error"] for line in shown.out.splitlines())
     assert "2 of 2 rows have an error" in shown.err
 
 
 @pytest.mark.usefixtures("fake")
-def test_many_shortened_texts_are_counted(monkeypatch: Patch, capsys: Captured) -> None:
+def test_many_shortened_texts_are_counted(monkeypatch: Patch, shell: Shell) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO('"a"\n"b"\n'))
-    assert status("generate", "-", "--jsonl", "-s", "/[a-z]{3,900}!/", "-n", "5") == 0
-    shown = capsys.readouterr()
+    shown = shell("generate", "-", "--jsonl", "-s", "/[a-z]{3,900}!/", "-n", "5")
     count = sum(json.loads(line)["shortened"] for line in shown.out.splitlines())
     assert count > 0
     assert f"--max-new-tokens allows in {count} of 2 texts" in shown.err
 
 
 def test_ctrl_c_in_the_middle_of_many_lines_leaves_the_finished_ones(
-    monkeypatch: Patch, capsys: Captured
+    monkeypatch: Patch, shell: Shell
 ) -> None:
     def row(prefix: tuple[int, ...]) -> list[float]:
         if prefix[0] == ord("c") and len(prefix) > 3:
@@ -354,8 +335,7 @@ def test_ctrl_c_in_the_middle_of_many_lines_leaves_the_finished_ones(
     command = ["generate", "-", "--jsonl", "-s", "/z{9}/", "--plain"]
     for size, finished in (("1", 2), ("2", 2), ("4", 0)):
         monkeypatch.setattr("sys.stdin", io.StringIO('"a"\n"b"\n"c"\n"d"\n'))
-        assert status(*command, "--batch-size", size) == 130
-        shown = capsys.readouterr()
+        shown = shell(*command, "--batch-size", size, leaves=130)
         assert [json.loads(line)["text"] for line in shown.out.splitlines()] == ["z" * 9] * finished
         assert f"interrupted after {finished} of 4 rows" in shown.err
 
@@ -368,12 +348,14 @@ def test_bars_and_spinners_are_for_terminals_only(monkeypatch: Patch, capsys: Ca
     with console.busy("working"):
         pass
     capsys.readouterr()
+    console.print_json({"a": math.nan, "b": -math.inf, "c": "ä"})  # no number is null
+    assert capsys.readouterr().out == '{"a":null,"b":null,"c":"ä"}\n'
     with console.progress(2) as report:
         report(2)
     assert "2/2" in capsys.readouterr().err
 
 
-def test_a_warning_is_one_line_without_a_place(monkeypatch: Patch, capsys: Captured) -> None:
+def test_a_warning_is_one_line_without_a_place(monkeypatch: Patch, shell: Shell) -> None:
     def load(name: str) -> gw.Model:
         warnings.warn("this is slow", gw.GuidewayWarning, stacklevel=1)
         return gw.Model(FakeModel.random(VOCABULARY))
@@ -381,8 +363,8 @@ def test_a_warning_is_one_line_without_a_place(monkeypatch: Patch, capsys: Captu
     monkeypatch.setattr(gw, "load", load)
     with warnings.catch_warnings():
         warnings.simplefilter("always")
-        assert status("generate", "x", "-s", "/a/") == 0
-    assert capsys.readouterr().err == "warning: this is slow\n"
+        printed = shell("generate", "x", "-s", "/a/").err
+    assert printed == "warning: this is slow\n"
 
 
 def test_the_collector_of_garbage_goes_on_after_a_model_is_loaded(fake: gw.Model) -> None:
@@ -398,25 +380,22 @@ def test_the_collector_of_garbage_goes_on_after_a_model_is_loaded(fake: gw.Model
 
 @pytest.mark.usefixtures("fake")
 def test_a_value_that_a_validator_refuses_is_printed_and_leaves_with_4(
-    module: Path, capsys: Captured
+    module: Path, shell: Shell
 ) -> None:
-    assert status("extract", "some words", "--schema", f"{module}:Never") == 4
-    shown = capsys.readouterr()
+    shown = shell("extract", "some words", "--schema", f"{module}:Never", leaves=4)
     assert set(json.loads(shown.out)) == {"x", "y"}
     assert "never good" in shown.err
 
 
 @pytest.mark.usefixtures("fake")
-def test_generate_holds_the_text_to_its_source(capsys: Captured, monkeypatch: Patch) -> None:
-    assert status("generate", "a year:", "--source", "/17[0-9]{2}/", "--temperature", "1") == 0
-    assert re.fullmatch(r"17[0-9]{2}\n", capsys.readouterr().out)
-    assert status("generate", "a year:", "-s", "/17[0-9]{2}/", "--json") == 0
-    assert json.loads(capsys.readouterr().out)["value"].startswith("17")
+def test_generate_holds_the_text_to_its_source(shell: Shell, monkeypatch: Patch) -> None:
+    printed = shell("generate", "a year:", "--source", "/17[0-9]{2}/", "--temperature", "1").out
+    assert re.fullmatch(r"17[0-9]{2}\n", printed)
+    printed = shell("generate", "a year:", "-s", "/17[0-9]{2}/", "--json").out
+    assert json.loads(printed)["value"].startswith("17")
     monkeypatch.setattr("sys.stdin", io.StringIO("anything"))  # free text with its limits
-    assert status("generate", "-", "--max-new-tokens", "3", "--plain", "--stop", "x") == 0
-    assert len(capsys.readouterr().out) <= 4
-    assert status("explain", "/a/", "--model", "anything") == 0
-    assert "1 of 257 tokens: 'a'" in capsys.readouterr().out
+    assert len(shell("generate", "-", "--max-new-tokens", "3", "--plain", "--stop", "x").out) <= 4
+    assert "1 of 257 tokens: 'a'" in shell("explain", "/a/", "--model", "anything").out
 
 
 @pytest.mark.usefixtures("fake")
@@ -425,39 +404,36 @@ def test_generate_holds_the_text_to_its_source(capsys: Captured, monkeypatch: Pa
     ["--best-of", "3", "--best-by", "majority", "--seed", "1"],
     ["--exactness", "rejection", "--seed", "1"],
 ])  # fmt: skip
-def test_searches_are_options_too(how: list[str], capsys: Captured) -> None:
-    assert status("generate", "a year:", "--source", "/17[0-9]{2}/", *how) == 0
-    assert re.fullmatch(r"17[0-9]{2}\n", capsys.readouterr().out)
-    assert status("extract", "a year", "--schema", "/17[0-9]{2}/", "--json", *how) == 0
-    shown = json.loads(capsys.readouterr().out)
+def test_searches_are_options_too(how: list[str], shell: Shell) -> None:
+    printed = shell("generate", "a year:", "--source", "/17[0-9]{2}/", *how).out
+    assert re.fullmatch(r"17[0-9]{2}\n", printed)
+    shown = json.loads(shell("extract", "a year", "--schema", "/17[0-9]{2}/", "--json", *how).out)
     assert re.fullmatch("17[0-9]{2}", shown["value"])
     assert (shown["score"] is None) == ("--exactness" in how)
 
 
 @pytest.mark.usefixtures("fake")
-def test_what_a_search_needs_is_said(capsys: Captured) -> None:
-    assert status("generate", "x", "--penalty-alpha", "0.6") == 1
-    assert "the fake has no hidden states" in capsys.readouterr().err
-    assert status("generate", "x", "--best-of", "2", "--best-by", "nobody", "--seed", "1") == 1
-    assert "best_by is 'nobody'" in capsys.readouterr().err
+def test_what_a_search_needs_is_said(shell: Shell) -> None:
+    printed = shell("generate", "x", "--penalty-alpha", "0.6", leaves=1).err
+    assert "the fake has no hidden states" in printed
+    nobody = ["--best-of", "2", "--best-by", "nobody", "--seed", "1"]
+    assert "best_by is 'nobody'" in shell("generate", "x", *nobody, leaves=1).err
 
 
 @pytest.mark.usefixtures("fake")
-def test_a_prompt_is_healed_where_that_is_asked_for(capsys, monkeypatch) -> None:
+def test_a_prompt_is_healed_where_that_is_asked_for(shell: Shell, monkeypatch) -> None:
     vocabulary = gw.Vocabulary([b":", b"://", b"x", b"<end>"], eos_ids={3})
     model = gw.Model(FakeModel(vocabulary, lambda prefix: [1.0, 9.0, 0.0, 0.0]))
     monkeypatch.setattr(gw, "load", lambda name: model)
     for options, written in (([], "://\n"), (["--heal"], "//\n")):
-        assert status("generate", "x:", "--plain", "-n", "1", *options) == 0
-        assert capsys.readouterr().out == written
+        assert shell("generate", "x:", "--plain", "-n", "1", *options).out == written
     assert healed([], heal=False) == {}
     monkeypatch.setattr(models, "as_prompt", lambda *given: [])
-    assert status("extract", "x x", "--schema", "/x/", "--heal") == 2
-    assert "--plain" in capsys.readouterr().err
+    assert "--plain" in shell("extract", "x x", "--schema", "/x/", "--heal", leaves=2).err
 
 
 def test_an_interrupted_text_is_printed_and_leaves_with_130(
-    monkeypatch: Patch, capsys: Captured
+    monkeypatch: Patch, shell: Shell
 ) -> None:
     def row(prefix: tuple[int, ...]) -> list[float]:
         if len(prefix) > 6:
@@ -466,37 +442,32 @@ def test_an_interrupted_text_is_printed_and_leaves_with_130(
 
     monkeypatch.setattr(gw, "load", lambda name: gw.Model(FakeModel(VOCABULARY, row)))
     for more in ([], ["--json"]):
-        assert status("generate", "abcd", "--plain", *more) == 130
-        shown = capsys.readouterr()
+        shown = shell("generate", "abcd", "--plain", *more, leaves=130)
         assert "zzz" in shown.out
         assert "interrupted" in shown.err
 
 
 @pytest.mark.usefixtures("fake")
-def test_choose_prints_the_likeliest_first(capsys: Captured) -> None:
-    assert status("choose", "Well?", "yes", "no", "perhaps") == 0
-    lines = capsys.readouterr().out.splitlines()
+def test_choose_prints_the_likeliest_first(shell: Shell) -> None:
+    lines = shell("choose", "Well?", "yes", "no", "perhaps").out.splitlines()
     chances = [float(line.split()[0]) for line in lines]
     assert chances == sorted(chances, reverse=True)
     assert sum(chances) == pytest.approx(1, abs=1e-3)
-    assert status("choose", "Well?", "yes", "no", "--json") == 0
-    assert set(json.loads(capsys.readouterr().out)) == {"yes", "no"}
+    assert set(json.loads(shell("choose", "Well?", "yes", "no", "--json").out)) == {"yes", "no"}
 
 
 @pytest.mark.usefixtures("fake")
 def test_warmup_without_a_model_is_about_constraints_or_a_tokenizer(
-    capsys: Captured, tmp_path: Path
+    shell: Shell, tmp_path: Path
 ) -> None:
-    assert status("warmup", "--constraints-only") == 0
-    assert capsys.readouterr().out.startswith("the constraint engine is ready (")
+    assert shell("warmup", "--constraints-only").out.startswith("the constraint engine is ready (")
     path = tmp_path / "tokenizer.json"
     path.write_bytes(byte_level())
     other = tmp_path / "other.json"
     other.write_bytes(byte_level())
-    assert status("warmup", "--tokenizer", str(path), "--tokenizer", str(other)) == 0
-    assert capsys.readouterr().out.startswith(f"{path}, {other} are ready (")
-    assert status("warmup", "--tokenizer", str(tmp_path / "none.json")) == 3
-    assert "none.json" in capsys.readouterr().err
+    printed = shell("warmup", "--tokenizer", str(path), "--tokenizer", str(other)).out
+    assert printed.startswith(f"{path}, {other} are ready (")
+    assert "none.json" in shell("warmup", "--tokenizer", str(tmp_path / "none.json"), leaves=3).err
 
 
 READ_ONLY = """
@@ -553,9 +524,8 @@ def test_warmup_works_where_of_the_cache_only_kernels_can_be_written(tmp_path: P
     warmed_up(tmp_path, tmp_path)
 
 
-def test_warmup_says_that_the_model_is_ready(capsys: Captured) -> None:
-    assert status("warmup") == 0
-    assert "smollm2-135m is ready" in capsys.readouterr().out
+def test_warmup_says_that_the_model_is_ready(shell: Shell) -> None:
+    assert "smollm2-135m is ready" in shell("warmup").out
 
 
 def test_a_model_with_a_chat_template_is_asked_in_messages() -> None:
@@ -581,56 +551,47 @@ def test_standard_input_that_is_no_text_is_a_usage_error(
     command: list[str],
     errors: str,
     monkeypatch: Patch,
-    capsys: Captured,
+    shell: Shell,
 ) -> None:
     given = io.TextIOWrapper(io.BytesIO(b"\xff\xfe"), encoding="utf-8", errors=errors)
     monkeypatch.setattr("sys.stdin", given)
-    assert status(*command) == 2
-    assert "standard input" in capsys.readouterr().err
+    assert "standard input" in shell(*command, leaves=2).err
 
 
 def test_explain_lists_each_keyword_and_how_it_is_enforced(
-    capsys: Captured,
+    shell: Shell,
 ) -> None:
     schema = '{"type": "string", "maxLength": 3, "titel": 1, "anyOf": [{"minLength": 1}]}'
-    assert status("explain", schema) == 0
-    shown = capsys.readouterr().out
+    shown = shell("explain", schema).out
     assert shown.startswith("enforced\n  /type               exact       only values of these")
     assert "  /titel              annotation  not a keyword of any draft" in shown
     assert "did you mean 'title'?" in shown
     assert "  /anyOf/0/minLength  exact       characters are counted" in shown
-    assert status("explain", schema, "--json") == 0
-    listed = json.loads(capsys.readouterr().out)["enforced"]
+    listed = json.loads(shell("explain", schema, "--json").out)["enforced"]
     assert [one["place"] for one in listed] == [
         *("/type", "/maxLength", "/titel", "/anyOf", "/anyOf/0/minLength")
     ]
     assert {one["standing"] for one in listed} == {"exact", "annotation"}
 
 
-def test_memory_prints_what_a_model_needs_and_what_fits(tmp_path: Path, capsys: Captured) -> None:
+def test_memory_prints_what_a_model_needs_and_what_fits(tmp_path: Path, shell: Shell) -> None:
     KINDS["llama"](2).save_pretrained(tmp_path)
-    assert status("memory", str(tmp_path), "--batch", "2", "--context", "50") == 0
     need = gw.memory(tmp_path, batch=2, context=50)
-    assert capsys.readouterr().out == f"{need}\n"
+    assert shell("memory", str(tmp_path), "--batch", "2", "--context", "50").out == f"{need}\n"
     arguments = ("--dtype", "bf16", "--card", "24 GiB", "--json")
-    assert status("memory", str(tmp_path), *arguments) == 0
-    told = json.loads(capsys.readouterr().out)
+    told = json.loads(shell("memory", str(tmp_path), *arguments).out)
     assert told["context"] == 64
     assert told["total"] == gw.memory(tmp_path, dtype="bf16").total
-    assert status("memory", str(tmp_path), "--card", "1kB") == 0
-    assert "on 1.0 kB: nothing fits" in capsys.readouterr().out
-    assert status("memory", str(tmp_path), "--card", "much") == 2
-    assert "--card must be a size such as 24GB" in capsys.readouterr().err
-    assert status("memory", str(tmp_path / "none")) == 3
-    assert "ModelError" in capsys.readouterr().err
+    assert "on 1.0 kB: nothing fits" in shell("memory", str(tmp_path), "--card", "1kB").out
+    printed = shell("memory", str(tmp_path), "--card", "much", leaves=2).err
+    assert "--card must be a size such as 24GB" in printed
+    assert "ModelError" in shell("memory", str(tmp_path / "none"), leaves=3).err
 
 
 def test_bench_runs_the_benchmarks_of_a_checkout(
-    capsys: Captured, monkeypatch: Patch, tmp_path: Path
+    shell: Shell, monkeypatch: Patch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(sys, "path", [*sys.path])
-    assert status("bench", "generation", "--help") == 0
-    assert "--documents" in capsys.readouterr().out
+    assert "--documents" in shell("bench", "generation", "--help").out
     monkeypatch.setattr("guideway.cli.tools.ROOT", tmp_path)
-    assert status("bench", "generation") == 1
-    assert "pip install -e" in capsys.readouterr().err
+    assert "pip install -e" in shell("bench", "generation", leaves=1).err

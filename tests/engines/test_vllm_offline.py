@@ -1,15 +1,11 @@
 """vLLM's `LLM` on the CPU: our back end and our processor beside free rows, in real batches."""
 
 import re
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from vllm_requests import (
+from engines.vllm_requests import (
     BACKEND,
     KINDS,
     PROMPTS,

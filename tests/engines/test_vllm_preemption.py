@@ -1,11 +1,6 @@
 """Requests that vLLM preempts and resumes, because their keys and values have no room."""
 
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from vllm_requests import apart, asked, check, crowded, free, texts
+from engines.vllm_requests import apart, asked, check, crowded, free, texts
 
 
 def test_preempted_requests_go_on_where_they_were():

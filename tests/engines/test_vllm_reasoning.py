@@ -1,14 +1,11 @@
 """Reasoning parsers in vLLM: the thought is free, then the constraint begins; with drafts, too."""
 
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from vllm_requests import BACKEND, DRAFTS, apart, check, reasoned
+from engines.vllm_requests import BACKEND, DRAFTS, apart, check, reasoned
 
 PARSER = """
 from vllm.reasoning import ReasoningParser, ReasoningParserManager

@@ -10,18 +10,16 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 pytest.importorskip("vllm")
 
-sys.path.insert(0, str(Path(__file__).parent))
-
 import jsonschema
 import openai
-from random_model import model
+
+from engines.random_model import model
 
 SCHEMA = {
     "type": "object",

@@ -1,13 +1,18 @@
 """Speculation in vLLM: drafts are validated, masked at each position and rolled back."""
 
-import sys
-from pathlib import Path
-
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from vllm_requests import BACKEND, DRAFTS, PROMPTS, apart, asked, check, free, generated, texts
+from engines.vllm_requests import (
+    BACKEND,
+    DRAFTS,
+    PROMPTS,
+    apart,
+    asked,
+    check,
+    free,
+    generated,
+    texts,
+)
 
 COPY = 'Copy: {"name": "Bob", "age": 12, "tags": ["a", "b"]} {"name": "Bob", "age": 12} Copy:'
 NAMES = ["json", "regex", "grammar", "lark", "siblings", "json"]

@@ -9,7 +9,6 @@ import json
 import multiprocessing
 import os
 import re
-import sys
 import tempfile
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
@@ -24,13 +23,11 @@ os.environ.setdefault("VLLM_CPU_KVCACHE_SPACE", "1")
 os.environ.setdefault("VLLM_CPU_OMP_THREADS_BIND", "nobind")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-sys.path.insert(0, str(Path(__file__).parent))
-
 import jsonschema
-from random_model import model
 from vllm import LLM, SamplingParams
 from vllm.sampling_params import StructuredOutputsParams
 
+from engines.random_model import model
 from guideway.integrations.vllm import register
 
 SCHEMA: dict[str, Any] = {

@@ -60,38 +60,23 @@ def test_an_empty_schema_ends_within_a_limit():
     json.loads(text)
 
 
-KEPT: dict[str, tuple[Any, Any, Any]] = {  # schema, an instance, and one that must not pass
-    "xgrammar#858: keywords beside anyOf": (
-        {
-            "properties": {"a": {"type": "integer"}, "b": True},
-            "anyOf": [{"required": ["a"]}, {"required": ["b"]}],
-        },
-        {"a": 1},
-        {"a": "x"},
-    ),
-    "vllm#45592: pattern and maxLength": (
-        {"type": "string", "pattern": "^[a-z]+$", "maxLength": 3},
-        "abc",
-        "abcd",
-    ),
+A = {"required": ["a"]}
+B = {"required": ["b"]}
+NAMED = {"patternProperties": {"^n": {"type": "integer"}}, "additionalProperties": False}
+# A schema, an instance, and one that must not pass.
+KEPT: dict[str, tuple[Any, Any, Any]] = {
+    "xgrammar#858: keywords beside anyOf":
+        ({"properties": {"a": {"type": "integer"}, "b": True}, "anyOf": [A, B]}, {"a": 1},
+         {"a": "x"}),
+    "vllm#45592: pattern and maxLength":
+        ({"type": "string", "pattern": "^[a-z]+$", "maxLength": 3}, "abc", "abcd"),
     "sglang#37839: contains": ({"type": "array", "contains": {"const": 3}}, [1, 3], [1]),
     "sglang#37839: uniqueItems": ({"type": "array", "uniqueItems": True}, [1, 2], [1, 1]),
-    "sglang#37839: if and then": (
-        {"if": {"required": ["a"]}, "then": {"required": ["b"]}, "type": "object"},
-        {"a": 1, "b": 2},
-        {"a": 1},
-    ),
-    "llguidance#265: patternProperties": (
-        {
-            "type": "object",
-            "patternProperties": {"^n": {"type": "integer"}},
-            "additionalProperties": False,
-        },
-        {"n": 1},
-        {"n": "x"},
-    ),
+    "sglang#37839: if and then":
+        ({"if": A, "then": B, "type": "object"}, {"a": 1, "b": 2}, {"a": 1}),
+    "llguidance#265: patternProperties": ({"type": "object", **NAMED}, {"n": 1}, {"n": "x"}),
     "lmstudio#2168: a pattern without anchors": ({"type": "string", "pattern": "\\S"}, " x ", " "),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("thread", KEPT)

@@ -20,13 +20,6 @@ def standings(schema, **options):
     return {place: standing for place, (standing, _) in told(JsonSchema(schema, **options)).items()}
 
 
-def test_every_keyword_of_every_schema_is_listed_in_its_order():
-    schema = {"title": "t", "properties": {"a/b": {"minLength": 1}}, "items": {"const": 1}}
-    assert list(standings(schema)) == [
-        *("/title", "/properties", "/items", "/items/const", "/properties/a~1b/minLength")
-    ]
-
-
 @pytest.mark.parametrize("name", READ)
 def test_every_keyword_that_asserts_something_is_told_as_enforced(name):
     shapes = {

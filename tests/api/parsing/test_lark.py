@@ -7,11 +7,10 @@ import pytest
 from lark.indenter import PythonIndenter
 
 import guideway as gw
-from guideway.api.parsing.lark import Texts, captured, counted
+from guideway.api.parsing.lark import captured, counted
 from guideway.api.parsing.values import read_captures, read_value
 from guideway.context_free.lark.reader import read_lark
 from guideway.errors import UnsupportedError
-from guideway.language.expr import concat, literal
 from guideway.language.special_tokens import mark
 from guideway.models.fake import FakeModel
 from lark_samples import short_strings
@@ -185,13 +184,6 @@ def test_ambiguous_rules_have_a_reading():
         found, error = read_captures(source, text.encode())
         assert error is None
         assert found["s"][0] == text
-
-
-def test_what_follows_is_looked_at_to_its_end():
-    texts = Texts(b"abc")
-    assert texts.holds(literal("bc"), 1)
-    assert not texts.holds(concat(literal("bc"), literal("d")), 1)
-    assert not texts.holds(literal("b"), 1)
 
 
 def test_a_model_writes_what_is_captured():
