@@ -1,12 +1,7 @@
-"""What people get wrong, and what they are told: the type of the error, and its message.
-
-`python tests/test_wrong_inputs.py` prints all of them.
-"""
+"""What people get wrong, and what they are told: the type of the error, and its message."""
 
 import pickle
-import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,16 +16,6 @@ from small_tokenizers import byte_level
 BYTES = gw.Vocabulary([bytes([b]) for b in range(256)] + [b"<end>"], eos_ids={256})
 TOKENIZER = byte_level()
 LETTERS = gw.Vocabulary([b"a", b"b", b"<end>"], eos_ids={2})
-
-
-@dataclass(frozen=True, slots=True)
-class Wrong:
-    """Something wrong, the error it gets, and what the message must mention."""
-
-    what: str
-    attempt: Callable[[], object]
-    error: type[gw.GuidewayError]
-    said: tuple[str, ...]
 
 
 def compiled(source: object) -> Callable[[], object]:
@@ -50,64 +35,68 @@ def rejected() -> object:
     return constraint.advance(constraint.start(), ord("n"))
 
 
-CASES = [
-    Wrong("an open group", compiled(gw.Regex("(19|20")), gw.SourceError, ("(19|20", "^")),
-    Wrong("a type that does not exist", schema({"properties": {"age": {"type": "integr"}}}),
-          gw.SourceError, ("/properties/age", "integr", "did you mean 'integer'?")),
-    Wrong("a special token that the vocabulary lacks", compiled("a" + gw.special("<en>")),
-          gw.UnsupportedError, ("<en>", "did you mean '<end>'?")),
-    Wrong("a trigger behind another one",
-          lambda: gw.regions(gw.tag("<tool>", int), gw.tag("tool", int)), gw.SourceError,
-          ("'<tool>' never occurs", "'tool'")),
-    Wrong("a format of tools that nobody has", lambda: gw.tools([compiled], "mistrel"),
-          gw.SourceError, ("mistrel", "did you mean 'mistral'?")),
-    Wrong("a beginning that no token spells", lambda: gw.compile("ab", LETTERS).start(b"a\xff"),
-          gw.UnsatisfiableError, ("vocabulary", "b'a\\xff'", "0xff")),
-    Wrong("a URI that no text can contain", lambda: gw.JsonSchema({}, resources={"\ud800": {}}),
-          gw.SourceError, ("a resource's URI", "surrogate")),
-    Wrong("a reference to no URI", schema({"$id": "http://[", "items": {"$ref": "y"}}),
-          gw.SourceError, ("/items/$ref", '"http://["', '"y"')),
-    Wrong("a vocabulary without tokens", lambda: gw.compile("yes", gw.Vocabulary([])),
-          gw.ModelError, ("vocabulary has no tokens",)),
-    Wrong("an absurd width", lambda: gw.Vocabulary([b"a"], width=10**12), gw.LimitError,
-          ("not 1000000000000", "at most 16777216")),
-    Wrong("schema text that ends early", schema('{"type": '), gw.SourceError, ("line 1",)),
-    Wrong("a factor that leaves too many rests",
-          schema({"properties": {"a": {"multipleOf": 998244353}}}), gw.UnsupportedError,
-          ("998244353", "/properties/a/multipleOf")),
-    Wrong("bounds that exclude each other", schema({"type": "integer", "minimum": 5, "maximum": 3}),
-          gw.UnsatisfiableError, ("minimum", "maximum")),
-    Wrong("a reference to nowhere", schema({"$ref": "#/$defs/no"}), gw.SourceError,
-          ("#/$defs/no",)),
-    Wrong("a list for a source", compiled(["yes", "no"]), gw.SourceError, ("Choice",)),
-    Wrong("a dict instead of a source", compiled({"type": "null"}), gw.SourceError,
-          ("JsonSchema",)),
-    Wrong("a text that the tokens cannot spell", lambda: gw.compile("abc", LETTERS),
-          gw.UnsatisfiableError, ("vocabulary", "abc")),
-    Wrong("a budget that is too small",
-          lambda: gw.compile(gw.Regex("[0-9]{4}|[a-z]{3}"), BYTES, gw.Budget(fuel=3)),
-          gw.LimitError, ("3 parts", "guideway.Budget(fuel=...)")),
-    Wrong("a token that is not allowed", rejected, gw.TokenRejected, ("token 110 (b'n')", "121")),
-    Wrong("too few tokens", generated(max_new_tokens=2), gw.LimitError, ("3 tokens", "2")),
-    Wrong("a share above one", generated(top_p=1.5), gw.LimitError, ("top_p", "1.5", "at most 1")),
-    Wrong("a setting with a typing error", generated(temprature=1.0), gw.UnsupportedError,
-          ("temprature", "did you mean 'temperature'?")),
-    Wrong("a file that is not there", lambda: gw.load("./no.gguf"), gw.ModelError,
-          ("no file", "no.gguf")),
-    Wrong("a missing model", lambda: gw.load("smollm2-135"), gw.ModelError,
-          ("Did you mean 'smollm2-135m'?", "Tried:", "provide it by hand")),
+# Something wrong, the error it gets, and what the message must mention.
+CASES: list[tuple[str, Callable[[], object], type[gw.GuidewayError], tuple[str, ...]]] = [
+    ("an open group", compiled(gw.Regex("(19|20")), gw.SourceError, ("(19|20", "^")),
+    ("a type that does not exist", schema({"properties": {"age": {"type": "integr"}}}),
+     gw.SourceError, ("/properties/age", "integr", "did you mean 'integer'?")),
+    ("a special token that the vocabulary lacks", compiled("a" + gw.special("<en>")),
+     gw.UnsupportedError, ("<en>", "did you mean '<end>'?")),
+    ("a trigger behind another one",
+     lambda: gw.regions(gw.tag("<tool>", int), gw.tag("tool", int)), gw.SourceError,
+     ("'<tool>' never occurs", "'tool'")),
+    ("a format of tools that nobody has", lambda: gw.tools([compiled], "mistrel"),
+     gw.SourceError, ("mistrel", "did you mean 'mistral'?")),
+    ("a beginning that no token spells", lambda: gw.compile("ab", LETTERS).start(b"a\xff"),
+     gw.UnsatisfiableError, ("vocabulary", "b'a\\xff'", "0xff")),
+    ("a URI that no text can contain", lambda: gw.JsonSchema({}, resources={"\ud800": {}}),
+     gw.SourceError, ("a resource's URI", "surrogate")),
+    ("a reference to no URI", schema({"$id": "http://[", "items": {"$ref": "y"}}),
+     gw.SourceError, ("/items/$ref", '"http://["', '"y"')),
+    ("a vocabulary without tokens", lambda: gw.compile("yes", gw.Vocabulary([])),
+     gw.ModelError, ("vocabulary has no tokens",)),
+    ("an absurd width", lambda: gw.Vocabulary([b"a"], width=10**12), gw.LimitError,
+     ("not 1000000000000", "at most 16777216")),
+    ("schema text that ends early", schema('{"type": '), gw.SourceError, ("line 1",)),
+    ("a factor that leaves too many rests",
+     schema({"properties": {"a": {"multipleOf": 998244353}}}), gw.UnsupportedError,
+     ("998244353", "/properties/a/multipleOf")),
+    ("bounds that exclude each other", schema({"type": "integer", "minimum": 5, "maximum": 3}),
+     gw.UnsatisfiableError, ("minimum", "maximum")),
+    ("a reference to nowhere", schema({"$ref": "#/$defs/no"}), gw.SourceError,
+     ("#/$defs/no",)),
+    ("a list for a source", compiled(["yes", "no"]), gw.SourceError, ("Choice",)),
+    ("a dict instead of a source", compiled({"type": "null"}), gw.SourceError,
+     ("JsonSchema",)),
+    ("a text that the tokens cannot spell", lambda: gw.compile("abc", LETTERS),
+     gw.UnsatisfiableError, ("vocabulary", "abc")),
+    ("a budget that is too small",
+     lambda: gw.compile(gw.Regex("[0-9]{4}|[a-z]{3}"), BYTES, gw.Budget(fuel=3)),
+     gw.LimitError, ("3 parts", "guideway.Budget(fuel=...)")),
+    ("a token that is not allowed", rejected, gw.TokenRejected, ("token 110 (b'n')", "121")),
+    ("too few tokens", generated(max_new_tokens=2), gw.LimitError, ("3 tokens", "2")),
+    ("a share above one", generated(top_p=1.5), gw.LimitError, ("top_p", "1.5", "at most 1")),
+    ("a setting with a typing error", generated(temprature=1.0), gw.UnsupportedError,
+     ("temprature", "did you mean 'temperature'?")),
+    ("a file that is not there", lambda: gw.load("./no.gguf"), gw.ModelError,
+     ("no file", "no.gguf")),
+    ("a missing model", lambda: gw.load("smollm2-135"), gw.ModelError,
+     ("Did you mean 'smollm2-135m'?", "Tried:", "provide it by hand")),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.what)
-def test_a_wrong_input_is_refused_with_its_place_and_what_is_allowed(case: Wrong) -> None:
+@pytest.mark.parametrize(("attempt", "error", "said"), [each[1:] for each in CASES],
+                         ids=[each[0] for each in CASES])  # fmt: skip
+def test_a_wrong_input_is_refused_with_its_place_and_what_is_allowed(
+    attempt: Callable[[], object], error: type[gw.GuidewayError], said: tuple[str, ...]
+) -> None:
     with pytest.raises(gw.GuidewayError) as raised:
-        case.attempt()
-    assert type(raised.value) is case.error
-    for said in case.said:
-        assert said in str(raised.value)
+        attempt()
+    assert type(raised.value) is error
+    for part in said:
+        assert part in str(raised.value)
     again = pickle.loads(pickle.dumps(raised.value))  # as it comes out of a worker process
-    assert type(again) is case.error
+    assert type(again) is error
     assert (str(again), vars(again)) == (str(raised.value), vars(raised.value))
 
 
@@ -213,11 +202,3 @@ def test_odd_arguments_work_or_are_refused_as_ours(make: Callable[..., Any], arg
         except gw.GuidewayError as error:
             refused = str(error)
         assert len(refused) <= 500
-
-
-if __name__ == "__main__":
-    for case in CASES:
-        try:
-            case.attempt()
-        except gw.GuidewayError as error:
-            sys.stdout.write(f"── {case.what}: {type(error).__name__}\n{error}\n\n")

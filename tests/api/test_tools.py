@@ -28,87 +28,22 @@ from tool_samples import (
     written,
 )
 
-
-def hermes(text: str) -> Calls:
-    found = re.findall(r"<tool_call>\n(.*?)\n</tool_call>", text, re.DOTALL)
-    return [(call["name"], call["arguments"]) for call in map(json.loads, found)]
+Parser = Callable[[str], Calls]
 
 
-def mistral(text: str) -> Calls:
-    _, called, listed = text.partition("[TOOL_CALLS]")
-    return [(c["name"], c["arguments"]) for c in json.loads(listed)] if called else []
+def whole(pattern: str) -> Parser:
+    """Reads each call as a whole: an object with a name and arguments."""
+
+    def read(text: str) -> Calls:
+        calls = map(json.loads, re.findall(pattern, text, re.DOTALL))
+        return [(call["name"], call["arguments"]) for call in calls]
+
+    return read
 
 
-def mistral_v13(text: str) -> Calls:
-    _, *called = text.split("[TOOL_CALLS]")
-    return [(name, json.loads(rest)) for name, rest in (c.split("[ARGS]") for c in called)]
-
-
-def llama3(text: str) -> Calls:
-    if not text.startswith("{"):
-        return []
-    return [(c["name"], c["parameters"]) for c in map(json.loads, text.split("; "))]
-
-
-def llama3_python_tag(text: str) -> Calls:
-    return llama3(text.removeprefix("<|python_tag|>")) if text.startswith("<|python") else []
-
-
-def qwen3_coder(text: str) -> Calls:
-    def value(written: str) -> Any:
-        return (
-            written
-            if written.isalpha() and written not in ("true", "false")
-            else json.loads(written)
-        )
-
-    return [
-        (
-            name,
-            {key: value(each) for key, each in re.findall(r"<parameter=(\w+)>\n(.*)\n</p", body)},
-        )
-        for name, body in re.findall(r"<function=(\w+)>\n(.*?)</function>", text, re.DOTALL)
-    ]
-
-
-def harmony(text: str) -> Calls:
-    kind = r"commentary(?: ?<\|constrain\|>| )json<\|message\|>([^<]*)$"
-    called = re.search(
-        r"commentary to=functions\.(\w+) <\|constrain\|>json<\|message\|>([^<]*)$", text
-    ) or re.search(rf" to=functions\.(\w+)<\|channel\|>{kind}", text)
-    return [(called[1], json.loads(called[2]))] if called else []
-
-
-def deepseek_v3(text: str) -> Calls:
-    one = (
-        r"<｜tool▁call▁begin｜>function<｜tool▁sep｜>(.*?)\n```json\n(.*?)\n```<｜tool▁call▁end｜>"
-    )
-    return [(name, json.loads(rest)) for name, rest in re.findall(one, text, re.DOTALL)]
-
-
-def deepseek_v31(text: str) -> Calls:
-    one = r"<｜tool▁call▁begin｜>(.*?)<｜tool▁sep｜>(.*?)<｜tool▁call▁end｜>"
-    return [(name, json.loads(rest)) for name, rest in re.findall(one, text, re.DOTALL)]
-
-
-def deepseek_v32(text: str) -> Calls:
-    one = r'<｜DSML｜parameter name="(.*?)" string="(.*?)">(.*?)</｜DSML｜parameter>'
-    each = r'<｜DSML｜invoke name="(.*?)">\n(.*?)</｜DSML｜invoke>'
-    return [
-        (
-            name,
-            {
-                key: value if is_text == "true" else json.loads(value)
-                for key, is_text, value in re.findall(one, body, re.DOTALL)
-            },
-        )
-        for name, body in re.findall(each, text, re.DOTALL)
-    ]
-
-
-def kimi_k2(text: str) -> Calls:
-    one = r"functions\.(.*?):\d+<\|tool_call_argument_begin\|>(.*?)<\|tool_call_end"
-    return [(name, json.loads(rest)) for name, rest in re.findall(one, text, re.DOTALL)]
+def named(pattern: str) -> Parser:
+    """Reads the names of calls, and JSON beside each."""
+    return lambda text: [(n, json.loads(a)) for n, a in re.findall(pattern, text, re.DOTALL)]
 
 
 def of_type(tool: str, key: str, value: str) -> Any:
@@ -119,41 +54,66 @@ def of_type(tool: str, key: str, value: str) -> Any:
     return value if texts else json.loads(value)
 
 
-def glm(text: str) -> Calls:
-    pair = r"<arg_key>(.*?)</arg_key>\n?<arg_value>(.*?)</arg_value>"
-    each = r"<tool_call>([^\n<]*)(.*?)</tool_call>"
-    return [
-        (name, {k: of_type(name, k, v) for k, v in re.findall(pair, body, re.DOTALL)})
-        for name, body in re.findall(each, text, re.DOTALL)
-    ]
+def pairs(each: str, pair: str) -> Parser:
+    """Reads elements: for each call, its arguments one by one."""
+
+    def arguments(name: str, body: str) -> dict[str, Any]:
+        found = re.findall(pair, body, re.DOTALL)
+        return {key: of_type(name, key, value) for key, value in found}
+
+    return lambda text: [(n, arguments(n, b)) for n, b in re.findall(each, text, re.DOTALL)]
+
+
+def mistral(text: str) -> Calls:
+    _, called, rest = text.partition("[TOOL_CALLS]")
+    return [(c["name"], c["arguments"]) for c in json.loads(rest)] if called else []
+
+
+def llama3(text: str) -> Calls:
+    calls = map(json.loads, text.split("; ") if text.startswith("{") else ())
+    return [(call["name"], call["parameters"]) for call in calls]
+
+
+def llama3_python_tag(text: str) -> Calls:
+    return llama3(text.removeprefix("<|python_tag|>")) if text.startswith("<|python") else []
+
+
+def harmony(text: str) -> Calls:
+    kind = r"commentary(?: ?<\|constrain\|>| )json<\|message\|>([^<]*)$"
+    called = re.search(
+        r"commentary to=functions\.(\w+) <\|constrain\|>json<\|message\|>([^<]*)$", text
+    ) or re.search(rf" to=functions\.(\w+)<\|channel\|>{kind}", text)
+    return [(called[1], json.loads(called[2]))] if called else []
+
+
+def deepseek_v32(text: str) -> Calls:
+    one = r'<｜DSML｜parameter name="(.*?)" string="(.*?)">(.*?)</｜DSML｜parameter>'
+    each = r'<｜DSML｜invoke name="(.*?)">\n(.*?)</｜DSML｜invoke>'
+
+    def arguments(body: str) -> dict[str, Any]:
+        found = re.findall(one, body, re.DOTALL)
+        return {key: v if is_text == "true" else json.loads(v) for key, is_text, v in found}
+
+    return [(name, arguments(body)) for name, body in re.findall(each, text, re.DOTALL)]
 
 
 def minimax_m1(text: str) -> Calls:
     found = re.search(r"<tool_calls>\n(.*)</tool_calls>", text, re.DOTALL)
-    listed = json.loads("[" + re.sub(r"\}\n(?=\{)", "},", found[1]) + "]") if found else []
-    return [(call["name"], call["arguments"]) for call in listed]
-
-
-def minimax_m2(text: str) -> Calls:
-    pair = r'<parameter name="(.*?)">(.*?)</parameter>'
-    each = r'<invoke name="(.*?)">(.*?)</invoke>'
-    return [
-        (name, {k: of_type(name, k, v) for k, v in re.findall(pair, body, re.DOTALL)})
-        for name, body in re.findall(each, text, re.DOTALL)
-    ]
+    calls = json.loads("[" + re.sub(r"\}\n(?=\{)", "},", found[1]) + "]") if found else []
+    return [(call["name"], call["arguments"]) for call in calls]
 
 
 def pythonic(text: str) -> Calls:
     if not text.startswith("["):
         return []
-    listed: Any = ast.parse(text, mode="eval").body
+    called: Any = ast.parse(text, mode="eval").body
     return [
         (call.func.id, {key.arg: ast.literal_eval(key.value) for key in call.keywords})
-        for call in listed.elts
+        for call in called.elts
     ]
 
 
-def gemma(begin: str, end: str, quote: str) -> Callable[[str], Calls]:
+def gemma(begin: str, end: str, quote: str) -> Parser:
     def read(text: str) -> Calls:
         each = rf"{re.escape(begin)}call:(\w+)(\{{.*?\}}){re.escape(end)}"
         return [
@@ -164,24 +124,33 @@ def gemma(begin: str, end: str, quote: str) -> Callable[[str], Calls]:
     return read
 
 
-PARSERS: dict[str, Callable[[str], Calls]] = {
-    "hermes": hermes,
-    "deepseek_v3": deepseek_v3,
-    "deepseek_v31": deepseek_v31,
+BEGIN = "<｜tool▁call▁begin｜>"
+GLM = pairs(r"<tool_call>([^\n<]*)(.*?)</tool_call>",
+            r"<arg_key>(.*?)</arg_key>\n?<arg_value>(.*?)</arg_value>")  # fmt: skip
+PARSERS: dict[str, Parser] = {
+    "hermes": whole(r"<tool_call>\n(.*?)\n</tool_call>"),
+    "deepseek_v3": named(
+        BEGIN + r"function<｜tool▁sep｜>(.*?)\n```json\n(.*?)\n```<｜tool▁call▁end｜>"
+    ),
+    "deepseek_v31": named(BEGIN + r"(.*?)<｜tool▁sep｜>(.*?)<｜tool▁call▁end｜>"),
     "deepseek_v32": deepseek_v32,
-    "kimi_k2": kimi_k2,
-    "glm4": glm,
-    "glm47": glm,
+    "kimi_k2": named(r"functions\.(.*?):\d+<\|tool_call_argument_begin\|>(.*?)<\|tool_call_end"),
+    "glm4": GLM,
+    "glm47": GLM,
     "minimax_m1": minimax_m1,
-    "minimax_m2": minimax_m2,
+    "minimax_m2": pairs(
+        r'<invoke name="(.*?)">(.*?)</invoke>', r'<parameter name="(.*?)">(.*?)</parameter>'
+    ),
     "pythonic": pythonic,
     "functiongemma": gemma("<start_function_call>", "<end_function_call>", "<escape>"),
     "gemma4": gemma(*GEMMA_4),
     "mistral": mistral,
-    "mistral_v13": mistral_v13,
+    "mistral_v13": named(r"\[TOOL_CALLS\](\w+)\[ARGS\]((?:(?!\[TOOL_CALLS\]).)*)"),
     "llama3": llama3,
     "llama3_python_tag": llama3_python_tag,
-    "qwen3_coder": qwen3_coder,
+    "qwen3_coder": pairs(
+        r"<function=(\w+)>\n(.*?)</function>", r"<parameter=(\w+)>\n(.*?)\n</parameter>"
+    ),
     "harmony": harmony,
 }
 

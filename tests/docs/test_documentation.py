@@ -112,10 +112,7 @@ def cases() -> Iterator[object]:
     for path in PAGES:
         text = path.read_text(encoding="utf-8")
         if any(True for _ in steps(text)):
-            needs = re.search(
-                r"gw\.load\(|^\$ guideway (extract|generate|choose|memory)", text, re.MULTILINE
-            )
-            marks = [pytest.mark.model] if needs else []
+            marks = [pytest.mark.model] if MODEL.search(text) else []
             yield pytest.param(path, id=page_name(path), marks=marks)
 
 

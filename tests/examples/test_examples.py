@@ -4,13 +4,13 @@ import ast
 import runpy
 import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import guideway
-from guideway.api.model import Model
 
 OWN = {"guideway", "numpy", "pydantic", "tokenizers", "torch", "transformers"}
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
@@ -38,9 +38,8 @@ WITH_MODEL = {
 }  # fmt: skip
 LONG = {"chat", "reasoning"}  # half of the time of all
 # Too large for the test extra: it runs where it is installed.
-WITH_PACKAGE = {
-    "safe_generation": ("profanity_check", ("safe: 0% rude", "Answer(action=", "Refusal(action="))
-}
+WITH_PACKAGE = {"safe_generation": ("safe: 0% rude", "Answer(action=", "Refusal(action=")}
+PACKAGES = {"safe_generation": "profanity_check"}
 # These need a package with an environment of its own: tests/engines runs them.
 IN_ENGINES = {"many_texts"}
 # Longer ones that measure something: here in a small size, by the arguments of their `main`.
@@ -69,11 +68,6 @@ STUDIES_WITH_MODEL = {
                  ("the judge is right on", "alpha   0.0: ", "alpha   0.5: ",
                   "% judged tales, perplexity ")),
 }  # fmt: skip
-
-
-def printed(name: str, capsys: pytest.CaptureFixture[str]) -> str:
-    runpy.run_path(str(EXAMPLES / f"{name}.py"), run_name="__main__")
-    return capsys.readouterr().out
 
 
 def test_every_example_is_run_here_and_says_what_you_will_see() -> None:
@@ -136,68 +130,34 @@ def test_ctrl_d_ends_a_chat_quietly(
     assert capsys.readouterr().out == "\n"
 
 
-@pytest.mark.parametrize(("name", "said"), WITHOUT_MODEL.items())
-def test_an_example_without_a_model_prints_what_it_promises(
-    name: str, said: tuple[str, ...], capsys: pytest.CaptureFixture[str]
-) -> None:
-    shown = printed(name, capsys)
-    assert all(part in shown for part in said), shown
+def cases() -> Iterator[Any]:
+    """Each example with the arguments of its `main`, or None for a script, and what it prints."""
+    for name, said in {**WITHOUT_MODEL, **WITH_MODEL, **WITH_PACKAGE}.items():
+        marks = [pytest.mark.slow] if name in LONG else []
+        marks += [] if name in WITHOUT_MODEL else [pytest.mark.model]
+        yield pytest.param(name, None, said, marks=marks, id=name)
+    for name, (arguments, said) in {**STUDIES, **STUDIES_WITH_MODEL}.items():
+        marks = [] if name in STUDIES else [pytest.mark.model]
+        yield pytest.param(name, arguments, said, marks=marks, id=name)
 
 
-@pytest.mark.model
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        pytest.param(*each, marks=pytest.mark.slow if each[0] in LONG else ())
-        for each in WITH_MODEL.items()
-    ],
-)
-def test_an_example_with_the_built_in_model_prints_what_it_promises(
+@pytest.mark.parametrize(("name", "arguments", "said"), cases())
+def test_an_example_prints_what_it_promises(
     name: str,
+    arguments: dict[str, Any] | None,
     said: tuple[str, ...],
-    built_in: Model,
+    request: pytest.FixtureRequest,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(guideway, "load", lambda name: built_in)
-    shown = printed(name, capsys)
-    assert all(part in shown for part in said), shown
-
-
-@pytest.mark.model
-@pytest.mark.parametrize(("name", "package", "said"), [(k, *v) for k, v in WITH_PACKAGE.items()])
-def test_an_example_with_a_package_of_its_own_prints_what_it_promises(
-    name: str,
-    package: str,
-    said: tuple[str, ...],
-    built_in: Model,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    pytest.importorskip(package)
-    monkeypatch.setattr(guideway, "load", lambda name: built_in)
-    shown = printed(name, capsys)
-    assert all(part in shown for part in said), shown
-
-
-def measured(name: str, arguments: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> str:
-    runpy.run_path(str(EXAMPLES / f"{name}.py"))["main"](**arguments)
-    return capsys.readouterr().out
-
-
-@pytest.mark.parametrize("name", STUDIES)
-def test_a_study_prints_its_measures(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments, said = STUDIES[name]
-    shown = measured(name, arguments, capsys)
-    assert all(part in shown for part in said), shown
-
-
-@pytest.mark.model
-@pytest.mark.parametrize("name", STUDIES_WITH_MODEL)
-def test_a_study_of_the_built_in_model_prints_its_measures(
-    name: str, built_in: Model, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(guideway, "load", lambda name: built_in)
-    arguments, said = STUDIES_WITH_MODEL[name]
-    shown = measured(name, arguments, capsys)
+    if name in PACKAGES:
+        pytest.importorskip(PACKAGES[name])
+    if name not in {**WITHOUT_MODEL, **STUDIES}:
+        model = request.getfixturevalue("built_in")
+        monkeypatch.setattr(guideway, "load", lambda name: model)
+    run_name = "__main__" if arguments is None else "<run_path>"
+    module = runpy.run_path(str(EXAMPLES / f"{name}.py"), run_name=run_name)
+    if arguments is not None:
+        module["main"](**arguments)
+    shown = capsys.readouterr().out
     assert all(part in shown for part in said), shown

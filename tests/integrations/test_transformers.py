@@ -375,17 +375,14 @@ def test_wrong_arguments_are_told(arguments: Any, error: Any, message: str) -> N
     for make in MAKERS:
         with pytest.raises(error, match=message):
             make(*arguments)
-
-
-@pytest.mark.parametrize(("given", "message"), [
-    ({"prompt_length": -1}, "prompt_length is -1: it must be a whole number from 0"),
-    ({"prompt_length": True}, "prompt_length is True"),
-    ({"max_new_tokens": 0}, "max_new_tokens is 0: .* from 1"),
-    ({"joint": " "}, "joint must be bytes, got ' '"),
-])  # fmt: skip
-def test_wrong_numbers_are_told(given: dict[str, Any], message: str) -> None:
-    with pytest.raises(gw.SourceError, match=message):
-        LogitsProcessor(WORD, BYTES, **given)
+    for given, told in (
+        ({"prompt_length": -1}, "prompt_length is -1: it must be a whole number from 0"),
+        ({"prompt_length": True}, "prompt_length is True"),
+        ({"max_new_tokens": 0}, "max_new_tokens is 0: .* from 1"),
+        ({"joint": " "}, "joint must be bytes, got ' '"),
+    ):
+        with pytest.raises(gw.SourceError, match=told):
+            LogitsProcessor(WORD, BYTES, **given)
 
 
 def test_constraints_and_scores_of_another_vocabulary_are_refused() -> None:

@@ -3,7 +3,6 @@
 https://chromedevtools.github.io/devtools-protocol/ says what each method takes.
 """
 
-import base64
 import json
 import os
 import select
@@ -157,8 +156,3 @@ class Browser:
             if properties.get("focusable") and node["role"]["value"] != "RootWebArea":
                 found.append((node["role"]["value"], node.get("name", {}).get("value", "")))
         return found
-
-    def picture(self, path: Path) -> None:
-        """Write a screenshot as PNG."""
-        shot = self.call("Page.captureScreenshot", format="png")
-        path.write_bytes(base64.b64decode(shot["data"]))
