@@ -3,14 +3,13 @@
 A line that ends with `# error` is a mistake that both have to find; there may be no other.
 """
 
-import importlib.util
 import json
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import get_args, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 import pytest
 
@@ -176,28 +175,6 @@ gw.laod("smollm2-135m")  # error
 """
 
 
-@pytest.fixture
-def users_code(tmp_path: Path) -> Path:
-    path = tmp_path / "users_code.py"
-    path.write_text(CODE)
-    (tmp_path / "pyrightconfig.json").write_text(
-        json.dumps({"extraPaths": [SOURCES], "include": [path.name]})
-    )
-    return path
-
-
-def checked(folder: Path, *command: str) -> str:
-    """What a checker prints."""
-    return subprocess.run(
-        [sys.executable, "-m", *command],
-        check=False,
-        capture_output=True,
-        text=True,
-        cwd=folder,
-        env={**os.environ, "MYPYPATH": SOURCES},
-    ).stdout
-
-
 def mistakes(said: str) -> list[int]:
     """The lines in which a checker finds an error."""
     found = re.findall(r"users_code\.py:(\d+)(?::\d+)?(?: -)?:? error", said)
@@ -207,15 +184,18 @@ def mistakes(said: str) -> list[int]:
 EXPECTED = [n for n, line in enumerate(CODE.splitlines(), 1) if line.endswith("# error")]
 
 
-def test_pyright_finds_the_mistakes_of_users_and_no_others(users_code: Path) -> None:
-    said = checked(users_code.parent, "pyright", "--pythonpath", sys.executable, "-p", ".")
-    assert mistakes(said) == EXPECTED, said
-
-
-@pytest.mark.skipif(importlib.util.find_spec("mypy") is None, reason="mypy is not installed")
-def test_mypy_finds_the_mistakes_of_users_and_no_others(users_code: Path) -> None:
-    # What the library itself says is pyright's affair.
-    said = checked(users_code.parent, "mypy", "--follow-imports", "silent", users_code.name)
+@pytest.mark.parametrize("command", [
+    ["pyright", "--pythonpath", sys.executable, "-p", "."],
+    ["mypy", "--follow-imports", "silent", "users_code.py"],  # the library is pyright's affair
+], ids=["pyright", "mypy"])  # fmt: skip
+def test_checkers_find_the_mistakes_of_users_and_no_others(command: list[str], tmp_path: Path):
+    (tmp_path / "users_code.py").write_text(CODE)
+    config = {"extraPaths": [SOURCES], "include": ["users_code.py"]}
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps(config))
+    pytest.importorskip(command[0], reason=f"{command[0]} is not installed")
+    how: Any = {"capture_output": True, "text": True, "env": {**os.environ, "MYPYPATH": SOURCES}}
+    command = [sys.executable, "-m", *command]
+    said = subprocess.run(command, check=False, cwd=tmp_path, **how).stdout
     assert mistakes(said) == EXPECTED, said
 
 
