@@ -141,7 +141,7 @@ def cases() -> Iterator[Any]:
         yield pytest.param(name, arguments, said, marks=marks, id=name)
 
 
-@pytest.mark.parametrize(("name", "arguments", "said"), cases())
+@pytest.mark.parametrize(("name", "arguments", "said"), [*cases()])
 def test_an_example_prints_what_it_promises(
     name: str,
     arguments: dict[str, Any] | None,
