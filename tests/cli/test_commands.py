@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 
@@ -25,7 +25,9 @@ from guideway.vocabulary.cache import cache_folder
 from small_models import KINDS
 from small_tokenizers import byte_level
 
-Captured, Patch, Shell = pytest.CaptureFixture[str], pytest.MonkeyPatch, Callable[..., Any]
+Captured: TypeAlias = pytest.CaptureFixture[str]
+Patch: TypeAlias = pytest.MonkeyPatch
+Shell: TypeAlias = Callable[..., Any]
 
 
 @pytest.fixture

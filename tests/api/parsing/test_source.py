@@ -11,7 +11,7 @@ from guideway.api.parsing.source import belongs, find_places
 from guideway.api.parsing.values import partial_value, read_captures, read_value
 from guideway.language.special_tokens import mark
 from guideway.models.fake import FakeModel
-from lark_samples import short_strings
+from plain_texts import short_strings
 
 C, R = gw.capture, gw.Regex
 WAYS = [
