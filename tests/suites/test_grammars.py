@@ -6,6 +6,7 @@ written here says what they are.
 """
 
 import ast
+import copy
 import csv
 import io
 import ipaddress
@@ -249,7 +250,7 @@ def some_value(dice: random.Random, depth: int) -> object:
     """What stands in people's files: nested lists and objects, texts with signs in them."""
     kind = dice.random()
     if depth == 0 or kind < 0.3:
-        return dice.choice(SCALARS)
+        return copy.copy(dice.choice(SCALARS))  # as equal objects would get an anchor
     if kind < 0.65:
         return [some_value(dice, depth - 1) for _ in range(dice.randint(1, 3))]
     keys = dice.sample(["name", "a b", "x/y", "n1", "é", "on", "8080", "C#", "a, b", "- x"], 3)
