@@ -55,7 +55,7 @@ class Checker:
     """Checks values, and appends subschemas to `below`; `lowers` checks patterns.
 
     >>> found = []
-    >>> holding = Holding(2020, False, lambda pattern: True, found)
+    >>> holding = Checker(2020, False, lambda pattern: True, found)
     >>> part = {"items": {}, "type": "text"}
     >>> holding.may_hold(part, {"items"}), holding.may_hold(part, {"type"}), found
     (True, False, [{}])
