@@ -74,11 +74,11 @@ def test_without_fuel_nothing_goes_on_in_another_way(monkeypatch: pytest.MonkeyP
         raise gw.LimitError("no fuel", limit="fuel", given=1)
 
     gw.clear_cache()
-    constraint = gw.compile(gw.Regex("(ab|c)*d"), BYTES)
     with monkeypatch.context() as patched:
         patched.setattr(PushdownAutomaton, "enter", spent)
         with pytest.raises(gw.LimitError, match="no fuel"):
-            constraint.start()
+            gw.compile(gw.Regex("(ab|c)*d"), BYTES).start()
+    constraint = gw.compile(gw.Regex("(ab|c)*d"), BYTES)
     state = constraint.start()
     with monkeypatch.context() as patched:
         patched.setattr(States, "_filled", spent)
