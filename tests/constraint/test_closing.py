@@ -23,6 +23,7 @@ from guideway.constraint.special_tokens import Segmentation
 from guideway.generation.row.request import Request
 from guideway.json_schema import shortest_members as json_members_least
 from guideway.language import shortest_string as least
+from guideway.language.fuel import metered
 from guideway.models.fake import FakeModel
 from guideway.vocabulary.vocabulary import Vocabulary
 from json_tangles import Tangle
@@ -335,6 +336,29 @@ def test_texts_end_within_their_budget(name: str, more: int) -> None:
 # The fewest tokens, against trying everything.
 
 words = st.lists(st.sampled_from(b"ab"), min_size=1, max_size=3).map(bytes)
+
+
+def test_the_distance_to_a_text_of_branches_that_endings_tell_apart_is_found() -> None:
+    def ending(*names: str) -> list[dict[str, str]]:
+        return [{"pattern": rf"^.*\.{name}$"} for name in names]
+
+    open_ = {"anyOf": [
+        {"properties": {"kind": {"oneOf": ending("yaml", "yml", "ini", "settings")}}},
+        {"properties": {"base": {"type": "string"}}},
+    ]}  # fmt: skip
+    closed = {
+        "properties": {"kind": {"anyOf": ending("yaml", "yml")}},
+        "additionalProperties": False,
+    }
+    schema = {"oneOf": [{"properties": {"all": {"items": part}}} for part in (open_, closed)]}
+    constraint = gw.compile(gw.JsonSchema(schema), gw.Vocabulary([*BYTES, b"<eos>"], {256}))
+    parts = list[int]()
+    with metered(parts.append):
+        text = constraint.example()
+    assert Draft202012Validator(schema).is_valid(json.loads(text))
+    # `{}` satisfies both branches.
+    assert constraint.distance(constraint.start()) == len(text) == len('{"all":[{"":0}]}')
+    assert sum(parts) < 50_000  # else it takes minutes
 
 
 @given(

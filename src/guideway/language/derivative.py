@@ -136,7 +136,6 @@ class Living:
         fuel: Callable[[int], None],
     ) -> None:
         self.least = least
-        self._consulted: Callable[[Expr], bool] | None = None
         self.spellable = spellable
         self._fuel = fuel
         self._all_bytes = spellable == ALL_BYTES
@@ -144,7 +143,7 @@ class Living:
 
     def consult(self, alive: Callable[[Expr], bool] | None) -> None:
         """Set the kernel that decides regular expressions; None: search for a text."""
-        self._consulted = alive
+        self.least.alive = alive
 
     def forget(self) -> None:
         self._known.clear()
@@ -241,8 +240,8 @@ class Living:
         return node.nullable or (self._all_bytes and (node.inhabited or surely_endless(node)))
 
     def _has_string(self, root: Expr) -> bool:
-        consulted = self._consulted
-        return self.least.word(root) is not None if consulted is None else consulted(root)
+        alive = self.least.alive
+        return self.least.word(root) is not None if alive is None else alive(root)
 
     def _read(self, item: Expr, read: bytes | None) -> bytes | None:
         """A complete content of a capture that has read `read`, or None."""

@@ -351,6 +351,7 @@ class Least:
         fuel: Callable[[int], None],
     ) -> None:
         self._spellable, self._arcs, self._fuel = spellable, arcs, fuel
+        self.alive: Callable[[Expr], bool] | None = None  # decides regular expressions
         self._known: dict[Expr, Found] = {}
         self._kept: dict[Hashable, Any] = {}  # results of templates
         self._depth = 0  # of nested searches
@@ -542,7 +543,13 @@ class Least:
         return written
 
     def _search(self, root: Expr) -> Found:
-        """The nearest text; without the bound, some date-times took seconds instead of 16 ms."""
+        """The nearest text; without the bound, some date-times took seconds instead of 16 ms.
+
+        A search that finds nothing visits every state: one took 30 s, and `alive` .1 s.
+        """
+        if self.alive is not None and not self.alive(root):
+            self._known[root] = None
+            return None
         words, empty = nearest(root, self._ending, self._successors, self._bound, self._tick)
         self._known.update(dict.fromkeys(empty))
         self._known.update(words)
