@@ -239,7 +239,7 @@ _MOST_CONTAINED: Final = 8  # minContains and maxContains
 _DEEPEST: Final = 8  # schemas for the same instance
 _TYPE: Final = {"type"}
 _NOT_EMPTY: Final = frozenset(("enum", "const", "oneOf", "not", "if"))
-"""KeywordSet that an empty object or array may not satisfy."""
+"""Keywords that an empty object or array may not satisfy."""
 _POSTPONED: Final = (
     frozenset[str]().union(*ASSERTED.values())
     - _DYNAMIC

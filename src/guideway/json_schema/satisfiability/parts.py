@@ -84,7 +84,7 @@ PLACED: Final = frozenset(
         *("dependentSchemas", "dependencies"),
     )
 )
-"""KeywordSet whose schemas apply to the same instance."""
+"""Keywords whose schemas apply to the same instance."""
 
 BELOW: Final = (PLACES | {JSON_TEXT}) - {"$defs", "definitions", "contentSchema"}
 """All keywords with schemas that may assert something."""
@@ -254,7 +254,7 @@ _JUDGES: Final[dict[str, Callable[[Raw, KeywordSet], "list[Any] | None"]]] = {
 
 
 DEPENDENT: Final = frozenset(("dependentRequired", "dependencies", "dependentSchemas"))
-"""KeywordSet by which the presence of a name requires something."""
+"""Keywords by which the presence of a name requires something."""
 
 
 def allows_nothing(raw: Raw, kw: KeywordSet) -> bool:
@@ -364,7 +364,7 @@ ASSERTED: Final[dict[Draft, frozenset[str]]] = {
 """Asserting keywords by draft."""
 
 GROUPS: Final = ("anyOf", "oneOf", "allOf")
-"""KeywordSet with a list of schemas for the same instance."""
+"""Keywords with a list of schemas for the same instance."""
 
 _Way: TypeAlias = "tuple[_Way, str | int] | None"  # parent and last key
 _ELSEWHERE: Final = frozenset(("$ref", *GROUPS))
