@@ -37,11 +37,7 @@ class Engine:
 ENGINES = {
     "llama-cpp": Engine(  # pip compiles it: ten minutes on two cores, with a C++ compiler
         ("torch==2.13.0 {root}[llama-cpp]", BUILTIN),
-        (
-            "tests/models/test_llama_cpp.py",
-            "tests/laws/test_language_model.py",
-            "tests/laws/test_cropping_model.py",
-        ),
+        ("tests/models/test_llama_cpp.py", "tests/laws/test_models.py"),
         ("-k", "llama_cpp or llama.cpp"),
     ),
     # The versions of clients exclude one another's, and those of transformers.
