@@ -110,6 +110,14 @@ def test_the_error_tree_that_is_drawn_is_the_tree_of_the_classes() -> None:
     assert public - {*drawn} == {"GenerationInterrupted", "GuidewayError", "GuidewayWarning"}
 
 
+def test_the_tests_that_pages_and_scripts_name_are_there() -> None:
+    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("tests/**/run.py")]
+    texts = "".join(page.read_text(encoding="utf-8") for page in pages)
+    named = set(re.findall(r"\btests/[\w/]+\.py\b", texts))
+    assert named
+    assert not [path for path in sorted(named) if not (ROOT / path).is_file()]
+
+
 def modules_after(statement: str) -> set[str]:
     """The top-level modules that a fresh interpreter has after `statement`, its own ones aside."""
     code = "\n".join([
