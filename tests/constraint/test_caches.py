@@ -106,10 +106,8 @@ def test_what_constraints_share_is_counted_and_given_back() -> None:
 
 
 class Sized:
-    spent = False
-
-    def __init__(self, room: int) -> None:
-        self.room = room
+    def __init__(self, room: int, *, spent: bool = False) -> None:
+        self.room, self.spent = room, spent
 
     def size(self) -> int:
         return self.room
@@ -135,6 +133,26 @@ def test_the_last_ones_asked_for_are_kept_within_both_bounds(calls: list[tuple[i
         assert len(memory) == len(model)
         assert memory.bytes() == sum(size for _, size in model)
     assert (memory.hits, memory.misses) == (hits, len(calls) - hits)
+
+
+def test_a_few_calls_drop_what_is_spent_wherever_it_stands() -> None:
+    memory: Remembered = Remembered(most=64, most_bytes=10)
+    for key in range(9):
+        memory.put(key, Sized(0, spent=key in (5, 6, 7)))
+    memory.put(9, Sized(0))
+    assert [key for key in range(10) if memory.get(key)] == [0, 1, 2, 3, 4, 8, 9]
+
+
+def test_constraints_that_grow_are_measured_again_while_all_calls_are_hits() -> None:
+    memory: Remembered = Remembered(most=4, most_bytes=10)
+    first, second = Sized(1), Sized(1)
+    assert memory.get(1) is None
+    memory.put(1, first)
+    memory.put(2, second)
+    first.room = 10
+    for _ in range(4):
+        memory.get(2)
+    assert memory.get(1) is None
 
 
 # What is dropped is gone: nothing waits for the collector, and kept states stay good.

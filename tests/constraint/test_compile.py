@@ -11,6 +11,7 @@ import pytest
 from pydantic import Field
 
 import guideway as gw
+from guideway.automaton.pushdown_automaton import PushdownAutomaton
 from guideway.automaton.token_mask_cache import TokenMaskCache
 from guideway.automaton.token_tries import unpack
 from guideway.constraint import caches
@@ -328,3 +329,18 @@ def test_only_the_first_missing_bytes_are_listed():
     schema = {"type": "object", "additionalProperties": {"const": 1}}
     with pytest.raises(gw.UnsupportedError, match="and more"):
         gw.compile(gw.JsonSchema(schema, whitespace="compact"), vocabulary)
+
+
+def test_what_a_text_meets_first_is_translated_when_compiling(monkeypatch) -> None:
+    schema = {
+        "type": "object",
+        "properties": {"a": {"type": "integer"}},
+        "additionalProperties": False,
+    }
+    vocabulary = gw.Vocabulary([*(bytes([byte]) for byte in range(256)), b"<end>"], {256})
+    constraint = gw.compile(gw.JsonSchema(schema, whitespace="compact"), vocabulary)
+    monkeypatch.delattr(PushdownAutomaton, "_translate")
+    state = constraint.start()
+    for byte in b'{"a":':
+        constraint.mask(state)
+        state = constraint.advance(state, byte)

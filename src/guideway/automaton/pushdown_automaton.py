@@ -114,11 +114,10 @@ class PushdownAutomaton:
     def enter(self, rest: Expr) -> int:
         return self.run(at.ENTER, self.node(rest))
 
-    def prepare(self, nodes: int) -> bool:
-        """Translate the first nodes, breadth first, so that fewer masks do."""
+    def prepare(self, nodes: int) -> None:
+        """Translate the first nodes, breadth first."""
         for expr in islice(self._known.exprs, nodes):  # which grows
             self.entered(expr)
-        return True
 
     def read(self, macro: int, token: int, text: int = 0) -> int:
         """Result of READ (`kernels.entry.run`); `text` is the text read within items (`marks`)."""

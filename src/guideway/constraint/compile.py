@@ -86,8 +86,8 @@ class Remembered:
 
     Constraints grow while they are used, so all are measured again now and then: at each call it
     was a fifth of the time of a compile. When a mask cache has a successor, the constraints that
-    still hold it are dropped, the oldest first: they would build their automata anew, and together
-    the old ones take hundreds of megabytes. Each call drops a few, as all at once took 40 ms.
+    still hold it are dropped: they would build their automata anew, and together the old ones take
+    hundreds of megabytes. Each call drops a few, as all at once took 40 ms.
     """
 
     def __init__(self, most: int, most_bytes: int) -> None:
@@ -112,21 +112,21 @@ class Remembered:
             self.hits += 1
             self._kept[key] = found, found.size()
             if found.spent or self.hits % self.most == 0:
-                self._shrink(found)
+                self._shrink(found, measure=True)
             return found
 
     def put(self, key: Parts, value: CompiledConstraint) -> None:
         with self._lock:
             self._kept.pop(key, None)
             self._kept[key] = value, value.size()
-            self._shrink(value)
+            self._shrink(value, measure=self.misses % _SELDOM == 0)
 
-    def _shrink(self, used: CompiledConstraint) -> None:
+    def _shrink(self, used: CompiledConstraint, *, measure: bool) -> None:
         kept = self._kept
-        for key, (each, _) in list(islice(kept.items(), _FEW)):
-            if each.spent and each is not used:
-                del kept[key]
-        if self.misses % _SELDOM == 0:
+        spent = (key for key, (each, _) in kept.items() if each.spent and each is not used)
+        for key in list(islice(spent, _FEW)):
+            del kept[key]
+        if measure:
             kept.update({key: (each, each.size()) for key, (each, _) in kept.items()})
         while len(kept) > 1 and (
             len(kept) > self.most or sum(size for _, size in kept.values()) > self.most_bytes

@@ -92,11 +92,18 @@ class CompiledConstraint:
         track(self)
 
     def prepare(self) -> None:
-        """Enter the first state and what follows soon, so that fewer masks take longer."""
+        """Translate what a text meets first, so that fewer masks have to."""
         states = self._states
-        if isinstance(states, States):
-            with states.lock:
-                attempt(lambda: bool(self.start()) and states.pda.prepare(_NODES), _PARTS)
+        if not isinstance(states, States):
+            return
+
+        def translate() -> bool:
+            self.start()
+            states.pda.prepare(_NODES)
+            return True
+
+        with states.lock:
+            attempt(translate, _PARTS)
 
     def made_from(self, source: Source, again: tuple[Any, ...]) -> None:
         """Set the source, and the function with arguments that compiles a pickle again."""

@@ -23,7 +23,7 @@ from typing import Any, Final, TypeAlias, TypeGuard, cast, final
 from guideway.errors import GuidewayError, warn
 from guideway.json_schema.discriminators import Outlines
 from guideway.json_schema.parser import LooseParts
-from guideway.json_schema.resources import LATEST, find_draft, schemas_in
+from guideway.json_schema.resources import LATEST, find_draft, steps_in
 from guideway.json_schema.satisfiability.parts import Targets
 from guideway.json_schema.text import read_json, write_deep, write_plain
 from guideway.json_schema.tree import Document
@@ -154,7 +154,7 @@ class _Closing:
             raw = todo.pop()
             if _is_raw(raw) and id(raw) not in self._kept:
                 self._kept.add(id(raw))
-                todo += (part for at, part in schemas_in("", raw) if not at.startswith(_DEFINED))
+                todo += (part for steps, part in steps_in(raw) if steps[0] not in _DEFINED)
                 todo.append(self._targets.get(raw.get("$ref")))
                 if not self._is_known(raw):
                     self._lost = next(str(raw[name]) for name in _REFERENCES if name in raw)
@@ -220,7 +220,7 @@ class _Closing:
         return found and not any(keyword in raw for keyword in _UNKNOWN)
 
 
-_DEFINED: Final = ("/$defs/", "/definitions/")
+_DEFINED: Final = ("$defs", "definitions")
 
 
 def _is_to_close(whole: list[Raw]) -> bool:

@@ -434,7 +434,7 @@ def options_in(value: Expr) -> Iterable[Expr]:
 
 
 def is_open_string(value: Expr) -> bool:
-    """Return True for strings of which every prefix has infinitely many continuations.
+    """Return True for strings that have infinitely many ends after each of their prefixes.
 
     >>> from guideway.language.expr import concat
     >>> from guideway.json_schema.spelling import Spelling

@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple, TypeAlias, assert_never, final
 
 from guideway.errors import GuidewayError, LimitError
 from guideway.language.expr import EPSILON, alt, capture, concat, looking, parts
+from guideway.language.fuel import while_there_is_room
 from guideway.language.nodes import (
     Ahead,
     Alt,
@@ -547,9 +548,10 @@ class Least:
 
         A search that finds nothing visits every state: one took 30 s, and `alive` .1 s.
         """
-        if self.alive is not None and not self.alive(root):
-            self._known[root] = None
-            return None
+        with while_there_is_room:
+            if self.alive is not None and not self.alive(root):
+                self._known[root] = None
+                return None
         words, empty = nearest(root, self._ending, self._successors, self._bound, self._tick)
         self._known.update(dict.fromkeys(empty))
         self._known.update(words)
