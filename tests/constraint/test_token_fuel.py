@@ -64,7 +64,9 @@ def test_a_token_that_costs_too_much_is_an_error_and_leaves_no_debt() -> None:
 
 
 def test_a_failed_token_leaves_the_lexer_dfa_that_it_filled() -> None:
+    gc.collect()
     gw.clear_cache()
+    before = gw.cache_info().state_bytes  # constraints that other tests hold have arenas, too
     late = gw.compile(LATE, BYTES, LIMITED)
     good = gw.compile(EASY[0], BYTES, LIMITED)
     dfa = weakref.ref(good.start().pda.dfa)
@@ -76,7 +78,7 @@ def test_a_failed_token_leaves_the_lexer_dfa_that_it_filled() -> None:
     gc.collect()
     assert good.start().pda.dfa is not dfa()
     assert late.start().pda.dfa is good.start().pda.dfa
-    assert gw.cache_info().state_bytes < 20 << 20
+    assert gw.cache_info().state_bytes - before < 20 << 20
 
 
 @pytest.mark.parametrize("source", EASY, ids=lambda source: type(source).__name__)
