@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 import weakref
+from itertools import accumulate
 from typing import Annotated
 
 import pytest
@@ -338,9 +339,23 @@ def test_what_a_text_meets_first_is_translated_when_compiling(monkeypatch) -> No
         "additionalProperties": False,
     }
     vocabulary = gw.Vocabulary([*(bytes([byte]) for byte in range(256)), b"<end>"], {256})
-    constraint = gw.compile(gw.JsonSchema(schema, whitespace="compact"), vocabulary)
+    constraint = gw.compile(gw.JsonSchema(schema), vocabulary)
     monkeypatch.delattr(PushdownAutomaton, "_translate")
     state = constraint.start()
     for byte in b'{"a":':
         constraint.mask(state)
         state = constraint.advance(state, byte)
+
+
+def test_any_json_value_is_translated_once_for_all_constraints(monkeypatch) -> None:
+    vocabulary = gw.Vocabulary([*(bytes([byte]) for byte in range(256)), b"<end>"], {256})
+    text = b'{"a": [-1.5e2, "\\u00e9", null, {}]}'
+
+    def masks(what: str) -> list[list[int]]:
+        constraint = gw.compile(gw.JsonSchema({"description": what}), vocabulary)
+        states = accumulate(text, constraint.advance, initial=constraint.start())
+        return [constraint.mask(state).tolist() for state in states]
+
+    first = masks("first")
+    monkeypatch.delattr(PushdownAutomaton, "_translate")
+    assert masks("second") == first

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any, Final, Protocol, cast, final
+from typing import Any, Final, NamedTuple, Protocol, cast, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ def _hashed(name: str, more: str = "") -> dict[str, int]:
 
 # Growing tables: the first room, and the arrays with the items of each for each unit of room.
 GROWING: Final[dict[int, tuple[int, dict[str, int]]]] = {
-    at.NODES: (256, _hashed("nodes")),
+    at.NODES: (512, _hashed("nodes")),
     at.STACKS: (512, _hashed("stacks")),
     at.MACROS: (512, _hashed("macros")),
     at.CONFIGS: (1024, {"configs.rows": 1}),
@@ -82,8 +82,17 @@ class Described(Protocol):
 
 
 @final
+class Begun(NamedTuple):
+    """What a new arena begins with: memory without the listing, context, `used` items."""
+
+    memory: NDArray[np.uint8]
+    context: Context
+    used: dict[str, int]
+
+
+@final
 class Plan:
-    """Offsets of the arrays of a new arena, and its context."""
+    """Offsets of the arrays of a new arena, and an empty begin."""
 
     def __init__(self, mask_cache: Described) -> None:
         self.context, sizes = Context(), dict(_WRITTEN)
@@ -95,6 +104,7 @@ class Plan:
         deepest = mask_cache.deepest + 2
         sizes.update(dict.fromkeys(("walk", "begun", "bound_walk", "key_walk"), deepest))
         sizes["unsure"] = mask_cache.words
+        sizes["listing.rows"] = sizes.pop("listing.rows")  # the last, as it needs no zeros
         self.parts: dict[str, tuple[int, int]] = {}
         self.size = 0
         for path, count in sizes.items():
@@ -102,14 +112,17 @@ class Plan:
             self.size += -(-count * _type(path).itemsize // _LINE) * _LINE
         self._slots = np.array([_slot(path) for path in self.parts])
         self._offsets = np.array([offset for offset, _ in self.parts.values()])
+        empty = np.zeros(self.parts["listing.rows"][0], np.uint8)
+        self.begun = Begun(empty, self.context, dict.fromkeys(_WRITTEN, 0))
 
-    def block(self) -> tuple[NDArray[np.uint8], Context]:
+    def block(self, begun: Begun) -> tuple[NDArray[np.uint8], Context]:
         """Memory of a new arena, and a context with its addresses.
 
         On the heap, whose pages are used again: a map of its own took 130 instead of 15 µs.
         """
-        memory, context = np.zeros(self.size + _LINE, np.uint8), copied(self.context)
+        memory, context = np.empty(self.size + _LINE, np.uint8), copied(begun.context)
         memory = memory[-address(memory) % _LINE :]
+        memory[: len(begun.memory)] = begun.memory
         context.as_array(np.int64)[self._slots] = self._offsets + address(memory)
         return memory, context
 
@@ -122,15 +135,23 @@ def copied(context: Context) -> Context:
 class Arena:
     """The arrays, and the context that holds their addresses for kernels."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, begun: Begun | None = None) -> None:
         from guideway.automaton.kernels.entry import node_of
 
-        self._node_of, self._parts = node_of, plan.parts
-        self._memory, self.context = plan.block()
+        self._node_of, self._plan, self._parts = node_of, plan, plan.parts
+        begun = begun or plan.begun
+        self._memory, self.context = plan.block(begun)
         self._arrays: dict[str, NDArray[Any]] = {}
         self._numbers: dict[str, NDArray[np.int32]] = {}  # the same memory
-        self._used = dict.fromkeys(_WRITTEN, 0)
+        self._used = begun.used.copy()
         self.nbytes = plan.size
+
+    def begun(self) -> Begun | None:
+        """All that is in it so far, for other arenas; None if an array has grown."""
+        if self.nbytes > self._plan.size:
+            return None
+        memory = self._memory[: len(self._plan.begun.memory)].copy()
+        return Begun(memory, copied(self.context), self._used.copy())
 
     def _array(self, path: str) -> NDArray[Any]:
         found = self._arrays.get(path)

@@ -30,11 +30,12 @@ from guideway.automaton.token_mask_cache import (
 )
 from guideway.automaton.token_tries import Row
 from guideway.context_free.lark.lowering import Place, Places, ReadLine
+from guideway.json_schema.lowering import usual_values
 from guideway.json_schema.members import Dependent
 from guideway.json_schema.objects import ObjectTemplate, Rest
 from guideway.json_schema.spelling import alternatives_in, is_choice_of_words, words_of
 from guideway.language.derivative import Derivatives
-from guideway.language.expr import ANYTHING, EMPTY, EPSILON, concat, repeat
+from guideway.language.expr import ALL_BYTES, ANYTHING, EMPTY, EPSILON, concat, repeat
 from guideway.language.nodes import (
     Ahead,
     Alt,
@@ -51,6 +52,7 @@ from guideway.language.nodes import (
     Unsure,
 )
 
+_MOST_BEGUN: Final = 56  # nodes: most schemas enter 11 to 20 of them, at 9 µs each
 _OFTEN: Final = 4  # missing states that restart a walk, before kernels make states themselves
 _NOBODY: Final = nullcontext()  # lends nothing
 _MANY: Final = 64  # requested nodes before batches of as many; 5,400 one by one took 1.6 s
@@ -60,16 +62,18 @@ _MANY: Final = 64  # requested nodes before batches of as many; 5,400 one by one
 class Known:
     """Expressions and nodes of one automaton.
 
-    `seen` has the nodes already entered, `words` inner choices of a choice of words.
+    It begins as a copy of `known`, with `begun` expressions. `seen` has the nodes already entered,
+    `words` inner choices of a choice of words.
     """
 
-    __slots__ = ("__weakref__", "exprs", "nodes", "seen", "words")
+    __slots__ = ("__weakref__", "begun", "exprs", "nodes", "seen", "words")
 
-    def __init__(self) -> None:
-        self.nodes: dict[Expr, int] = {}
-        self.exprs: list[Expr] = []
-        self.seen: set[int] = set()
-        self.words: set[Alt] = set()
+    def __init__(self, known: "Known | None" = None) -> None:
+        self.nodes: dict[Expr, int] = {**known.nodes} if known else {}
+        self.exprs: list[Expr] = [*known.exprs] if known else []
+        self.seen: set[int] = {*known.seen} if known else set()
+        self.words: set[Alt] = {*known.words} if known else set()
+        self.begun = len(self.exprs)
 
     def named(self, expr: Expr) -> tuple[int, int]:
         """Add an expression; return its index and flags."""
@@ -95,13 +99,12 @@ class PushdownAutomaton:
         from guideway.automaton.kernels.entry import run
 
         self._run, (self._row, self._spare) = run, np.empty((2, mask_cache.words), np.uint32)
-        self.arena, self._mask_store = Arena(mask_cache.plan), mask_cache.mask_store()
+        begun, known = mask_cache.begun or (None, None)
+        self.arena, self._mask_store = Arena(mask_cache.plan, begun), mask_cache.mask_store()
         self._mask_store.describe(self.arena.context)
-        self._lengths, self._known = dict[int, Lengths](), Known()
-        self._known.nodes, self._known.seen = {EMPTY: at.DEAD, EPSILON: at.NIL}, {at.DEAD, at.NIL}
-        self.arena.make(at.DEAD)
-        self.arena.make(at.NIL)
-        self.arena.make(at.LITERAL, self.arena.pool(b"}"), 1, at.NIL)  # CLOSE_BRACE
+        self._lengths, self._known = dict[int, Lengths](), Known(known)
+        if known is None:
+            self._begin()
         self.states, self._entered = dict[int, Any](), list[int]()  # for states.py, by `marks.key`
         self.marks, self._captures = Marks(self.arena), list[tuple[Capture, bool]]()
         self._members, self._listed = dict[Dependent, MemberNodes](), list[MemberNodes]()
@@ -111,12 +114,26 @@ class PushdownAutomaton:
             self.arena.context.looks = True
             self.arena.context.anything_state = self.dfa.state(ANYTHING)
 
+    def _begin(self) -> None:
+        """Make the fixed nodes and those of usual JSON values, for all automata of the cache."""
+        self._known.nodes, self._known.seen = {EMPTY: at.DEAD, EPSILON: at.NIL}, {at.DEAD, at.NIL}
+        self.arena.make(at.DEAD)
+        self.arena.make(at.NIL)
+        self.arena.make(at.LITERAL, self.arena.pool(b"}"), 1, at.NIL)  # CLOSE_BRACE
+        if self.dfa.spellable == ALL_BYTES:  # else some become nodes that only this one reads
+            for value in usual_values():
+                self.node(value)
+            self.prepare(_MOST_BEGUN)
+        if (begun := self.arena.begun()) is not None:
+            self.mask_cache.begun = begun, Known(self._known)
+
     def enter(self, rest: Expr) -> int:
         return self.run(at.ENTER, self.node(rest))
 
     def prepare(self, nodes: int) -> None:
         """Translate the first nodes, breadth first."""
-        for expr in islice(self._known.exprs, nodes):  # which grows
+        begun = self._known.begun
+        for expr in islice(self._known.exprs, begun, begun + nodes):  # which grows
             self.entered(expr)
 
     def read(self, macro: int, token: int, text: int = 0) -> int:

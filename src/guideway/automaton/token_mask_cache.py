@@ -7,7 +7,7 @@ it. A `MaskStore` stores equal rows once.
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from typing import Final, final
+from typing import Any, Final, final
 from weakref import WeakKeyDictionary, WeakSet
 
 import numpy as np
@@ -48,6 +48,11 @@ class MaskStore:
         self._addresses = untouched(room, np.int64)
         self.rows: list[Row] = [np.zeros(0, np.uint32)]
         self._room, self.full = room, False
+        self._addressed = {
+            "stored": address(self._table),
+            "stored_codes": address(self._codes),
+            "stored_rows": address(self._addresses),
+        }
         self._lock = threading.Lock()
         _mask_stores.add(self)
 
@@ -57,12 +62,7 @@ class MaskStore:
 
     def describe(self, context: Context) -> None:
         context.stored_room = self._room
-        share(
-            context,
-            stored=self._table,
-            stored_codes=self._codes,
-            stored_rows=self._addresses,
-        )
+        context.point(**self._addressed)
 
     def put(self, row: Row, code: int) -> int:
         """Store a copy of a row under its hash; return its number, 0 if there is no room."""
@@ -149,6 +149,7 @@ class TokenMaskCache:
         self._walk = np.zeros(2 * (self.deepest + 2), np.int32)
         self._begun = np.zeros(self.deepest + 4, np.int32)
         self.plan = Plan(self)
+        self.begun: Any = None  # arena and `Known` of new automata (`pushdown_automaton`)
         self._context = copied(self.plan.context)
         share(self._context, walk=self._walk, begun=self._begun)
         self._context.point(regexes=dfa.records.address)

@@ -72,8 +72,8 @@ def _automaton(backend: Backend, vocabulary: Vocabulary) -> CanonicalAutomaton:
 
 logger: Final = logging.getLogger(__name__)
 Told = TypeVar("Told")
-_FEW: Final = 4  # spent constraints dropped by one call
-_SELDOM: Final = 8  # calls between two measurements of all sizes
+_FEW: Final = 8  # spent constraints dropped by one call
+_SELDOM: Final = 16  # calls between two visits of all constraints
 Parts: TypeAlias = tuple[Source, Vocabulary, Budget, CanonicalAutomaton | None]
 
 _DEFAULT: Final = Budget.default()
@@ -84,10 +84,10 @@ _DEAR: Final = 5  # weight of slow searches: 400,000 parts took 2.8 to 4.7 s
 class Remembered:
     """A bounded LRU dictionary, thread safe; `hits` and `misses` count look-ups.
 
-    Constraints grow while they are used, so all are measured again now and then: at each call it
-    was a fifth of the time of a compile. When a mask cache has a successor, the constraints that
-    still hold it are dropped: they would build their automata anew, and together the old ones take
-    hundreds of megabytes. Each call drops a few, as all at once took 40 ms.
+    Constraints grow while they are used, so all are visited and measured again now and then: at
+    each call it was a fifth of the time of a compile. When a mask cache has a successor, the
+    constraints that still hold it are dropped: they would build their automata anew, and together
+    the old ones take hundreds of megabytes. Each visit drops a few, as all at once took 40 ms.
     """
 
     def __init__(self, most: int, most_bytes: int) -> None:
@@ -123,10 +123,10 @@ class Remembered:
 
     def _shrink(self, used: CompiledConstraint, *, measure: bool) -> None:
         kept = self._kept
-        spent = (key for key, (each, _) in kept.items() if each.spent and each is not used)
-        for key in list(islice(spent, _FEW)):
-            del kept[key]
         if measure:
+            spent = (key for key, (each, _) in kept.items() if each.spent and each is not used)
+            for key in list(islice(spent, _FEW)):
+                del kept[key]
             kept.update({key: (each, each.size()) for key, (each, _) in kept.items()})
         while len(kept) > 1 and (
             len(kept) > self.most or sum(size for _, size in kept.values()) > self.most_bytes

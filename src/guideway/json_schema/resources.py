@@ -343,18 +343,14 @@ def steps_in(raw: dict[str, Json]) -> Iterator[tuple[tuple[str, ...], Json]]:
     """Direct subschemas with the steps that their pointers append."""
     if raw.keys().isdisjoint(PLACES):
         return
-    for keyword in _SCHEMAS:
-        if keyword in raw:
-            yield (keyword,), raw[keyword]
-    for keyword in LISTS:
-        members = raw.get(keyword)
-        if isinstance(members, list):
-            yield from (((keyword, str(n)), part) for n, part in enumerate(members))
-    for keyword in MAPS:
-        named = raw.get(keyword)
-        if isinstance(named, dict):
-            parts = cast("dict[str, Json]", named)
+    for keyword, value in raw.items():
+        if isinstance(value, list) and keyword in LISTS:
+            yield from (((keyword, str(n)), part) for n, part in enumerate(value))
+        elif isinstance(value, dict) and keyword in MAPS:
+            parts = cast("dict[str, Json]", value)
             yield from (((keyword, name), part) for name, part in parts.items())
+        elif keyword in _SCHEMAS:
+            yield (keyword,), value
 
 
 _REFERENCE: Final = re.compile(

@@ -327,7 +327,8 @@ class _Check:
                 return False
         if self._leads_elsewhere() or find_loop(self._in_place, self._placed) is not None:
             return False
-        self._postpone()
+        if self.decided:
+            self._postpone()
         self._pay(_DECIDED_COST * len(self.decided))
         self.instances.settle()
         for key in self._nothing:
