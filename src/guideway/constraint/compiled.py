@@ -37,7 +37,7 @@ from guideway.vocabulary.vocabulary import Vocabulary
 DecodeState: TypeAlias = State
 
 
-_NODES: Final = 4  # translated when compiling, at 40 µs each; without, p99 of masks is 1.1 times that
+_NODES: Final = 4  # translated when compiling, at 40 µs each; none: p99 of masks is 1.1 times that
 _PARTS: Final = 500  # of automata, about a millisecond
 
 
