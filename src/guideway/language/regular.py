@@ -252,21 +252,6 @@ def bytes_of(members: int) -> list[int]:
     return [byte for byte in range(256) if members >> byte & 1]
 
 
-def byte_classes(root: Expr) -> list[int]:
-    """Partition of all bytes into sets with the same derivative."""
-    classes, seen, todo = [(1 << 256) - 1], {root}, [root]
-    while todo:
-        node = todo.pop()
-        if isinstance(node, Bytes):
-            split = ((part & node.members, part & ~node.members) for part in classes)
-            classes = [part for pair in split for part in pair if part]
-        for part in firsts(node):
-            if part not in seen:
-                seen.add(part)
-                todo.append(part)
-    return classes
-
-
 @lru_cache(maxsize=1 << 14)
 def derivative(root: Expr, byte: int) -> Expr:
     """The derivative of the regular `root` by one byte."""

@@ -32,7 +32,7 @@ from guideway.language.nodes import (
     Unsure,
     rebuilt,
 )
-from guideway.language.regular import least_byte
+from guideway.language.regular import least_byte, parts_of
 
 LONGEST = 1 << 24
 
@@ -277,7 +277,7 @@ class CaptureDependence:
                 return UNDECIDED
             seen.add(node)
             found = VAGUE if _is_vague(node) else found
-            todo += _direct_parts(node)
+            todo += (node.item,) if isinstance(node, Ahead | Capture) else parts_of(node)
         if len(self._certain) > _MOST_KNOWN:
             self._certain.clear()
         if found == CERTAIN:
@@ -298,18 +298,6 @@ def _is_vague(node: Expr) -> bool:
             return template.depends(argument)
         case _:
             return False
-
-
-def _direct_parts(node: Expr) -> tuple[Expr, ...]:
-    match node:
-        case Concat(head, tail):
-            return head, tail
-        case Alt(options):
-            return options
-        case Repeat(item) | Ahead(item) | Capture(item):
-            return (item,)
-        case _:
-            return ()
 
 
 Found: TypeAlias = Word | None

@@ -48,7 +48,7 @@ from guideway.language.expr import (
 )
 from guideway.language.nodes import Ahead, Expr, Least, Look
 from guideway.language.pushdown import Frame, Stacked
-from guideway.language.regular import byte_classes, derivative, least_byte, remainder
+from guideway.language.regular import arcs, least_byte, remainder
 from guideway.language.set_algebra import solid
 from guideway.regex.backtracking import Exit, matches
 from guideway.regex.parser import parse_regex
@@ -57,6 +57,7 @@ from guideway.sources.sources import Source
 NEWLINE: Final = ord("\n")
 BLANK: Final = ord(" ")
 TAB: Final = ord("\t")
+_APART: Final = (1 << NEWLINE, 1 << BLANK, 1 << TAB, ~(1 << NEWLINE | 1 << BLANK | 1 << TAB))
 
 
 @final
@@ -121,12 +122,11 @@ class Lines:
     def steps(self, line: ReadLine) -> Iterator[tuple[Expr, ReadLine]]:
         """Sets of bytes, and the newline after each."""
         widest = self._widest(line.place)
-        for members in _classes(line.text):
-            least = least_byte(members)
-            text = derivative(line.text, least)
-            if text is not EMPTY:
-                columns = self._distinct_columns(self._columns(line.columns, least), widest)
-                yield byte_set(members), ReadLine(text, columns, line.after, line.place)
+        for members, text in arcs(line.text):
+            for part in filter(None, (members & bytes_ for bytes_ in _APART)):
+                columns = self._columns(line.columns, least_byte(part))
+                columns = self._distinct_columns(columns, widest)
+                yield byte_set(part), ReadLine(text, columns, line.after, line.place)
 
     def _distinct_columns(self, columns: int | None, widest: int | None) -> int | None:
         return columns if columns is None or widest is None else min(columns, widest)
@@ -186,14 +186,6 @@ class Lines:
         if stack is None or columns != widths[-1]:
             return None
         return Place(stack, 0, widths)
-
-
-@lru_cache(maxsize=1 << 12)
-def _classes(text: Expr) -> tuple[int, ...]:
-    """Byte classes of an expression, with newline, blank and tab on their own."""
-    alone = [1 << NEWLINE, 1 << BLANK, 1 << TAB]
-    others = (members & ~sum(alone) for members in byte_classes(text))
-    return (*alone, *(members for members in others if members))
 
 
 _WORDS: Final = 4  # texts tried for a terminal

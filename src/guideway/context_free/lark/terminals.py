@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, cached_property, lru_cache
 from itertools import chain, islice
+from operator import itemgetter
 from typing import Final, final
 
 from guideway.context_free.lark.grammar import LarkGrammar, LarkTerminal
@@ -21,14 +22,7 @@ from guideway.language.expr import (
 )
 from guideway.language.fuel import spend
 from guideway.language.nodes import Alt, And, Bytes, Concat, Empty, Epsilon, Expr, Not, Repeat
-from guideway.language.regular import (
-    arcs,
-    byte_classes,
-    contains,
-    derivative,
-    least_byte,
-    remainder,
-)
+from guideway.language.regular import arcs, contains, least_byte, remainder
 from guideway.regex.backtracking import Exit, Matches, matches
 from guideway.regex.lowering import lower_regex
 from guideway.regex.parser import parse_regex
@@ -365,10 +359,10 @@ def _words_by_length(text: Expr, spellable: int) -> Iterable[bytes]:
     for word, node in todo:  # grows while we go
         if len(word) == _LOOKED_AT:
             return  # what follows is longer
-        readable = (members & spellable for members in byte_classes(node))
-        for byte in sorted(least_byte(members) for members in readable if members):
-            after = derivative(node, byte)
-            if after is not EMPTY and after not in seen and len(seen) < _LOOKED_AT:
+        readable = ((members & spellable, after) for members, after in arcs(node))
+        ways = [(least_byte(members), after) for members, after in readable if members]
+        for byte, after in sorted(ways, key=itemgetter(0)):
+            if after not in seen and len(seen) < _LOOKED_AT:
                 longer = word + bytes((byte,))
                 if after.nullable:
                     yield longer
@@ -378,9 +372,7 @@ def _words_by_length(text: Expr, spellable: int) -> Iterable[bytes]:
 
 def is_last(after: Expr) -> bool:
     """Return True if nothing may follow."""
-    return after.nullable and all(
-        derivative(after, least_byte(members)) is EMPTY for members in byte_classes(after)
-    )
+    return after.nullable and not arcs(after)
 
 
 def swallowing(
