@@ -20,6 +20,7 @@ from guideway.language.utf8 import character
 from guideway.regex.backtracking_automaton import whole_matches
 from guideway.regex.lowering import lower_regex, lower_search
 from guideway.regex.parser import parse_regex
+from guideway.regex.tree import Back
 from guideway.sources.sources import Dialect
 from plain_texts import short_strings
 from regex_samples import ANCHORED, PATTERNS, TEXTS, oracle, reader, trees
@@ -160,7 +161,7 @@ def check(pattern: str, texts: list[str]) -> None:
     expected = oracle(pattern)
     tree = parse_regex(pattern)
     ways = [(lower_regex(tree), lower_search(tree))]
-    if not tree.backs:
+    if not tree.has(Back):
         ways += [(whole_matches(tree, False, character), whole_matches(tree, True, character))]
     for whole, found in ways:
         is_whole, is_found = reader(whole), reader(found)

@@ -144,9 +144,7 @@ def whole_program(pattern: Pattern, search: bool) -> Program:
 class _Compiler:
     def __init__(self, pattern: Pattern, marks: bool, begun: bool) -> None:
         self._pattern, self._begun = pattern, begun
-        self._body = pattern.body
-        if pattern.backs:
-            self._body = written_out(pattern.body, self._refuse_reference, free=True)
+        self._body = written_out(pattern.body, self._refuse_reference, free=True)
         self._nodes = nodes_of(self._body)
         self._atoms, self._bits = _disjoint(_sets(self._nodes), pattern.text, marks)
         self._all = (1 << len(self._atoms)) - 1

@@ -40,7 +40,6 @@ from guideway.regex.tree import (
     Text,
     children,
     folded,
-    nodes_of,
 )
 from guideway.regex.unicode import leaf_points, literal_points
 from guideway.sources.reading import describe_place
@@ -62,20 +61,14 @@ def lower_search(pattern: Pattern, spell: Spell = character) -> Expr:
 
 
 def _lowered(pattern: Pattern, spell: Spell, *, search: bool) -> Expr:
-    if pattern.backs:
-        body = written_out(pattern.body, partial(_refuse_reference, pattern))
-        pattern = replace(_with_body(pattern, body), backs=False)
+    body = written_out(pattern.body, partial(_refuse_reference, pattern))
+    pattern = replace(pattern, body=body)
     lowering = _Lowering(spell)
     around = lowering.text if search else EPSILON
     try:
         return lowering.between(pattern.body, around, around)
     except NotByParts:
         return whole_matches(pattern, search, spell)
-
-
-def _with_body(pattern: Pattern, body: Node) -> Pattern:
-    bounded = any(isinstance(node, Boundary) for node in nodes_of(body))
-    return replace(pattern, body=body, boundaries=bounded)
 
 
 def _refuse_reference(pattern: Pattern, what: str, node: Node) -> UnsupportedError:

@@ -25,7 +25,6 @@ from guideway.regex.tree import (
     Sequence,
     Shorthand,
     Text,
-    fixed_length,
     read_flags,
     start_mode,
 )
@@ -362,9 +361,6 @@ class _Parser:
         self._flags_of_all = flags
         self._names: dict[str, int] = {}
         self._closed = [False]  # of each capturing group, by number
-        self._closed_last: list[tuple[int, Node]] = []  # capturing groups, not measured yet
-        self._lengths: dict[int, int | None] = {}  # of the other closed groups
-        self._looks = self._boundaries = self._backs = False
 
     def parse(self) -> Pattern:
         cursor = self._cursor
@@ -381,8 +377,7 @@ class _Parser:
                 self._actions[cursor.take()](self, at)
         if self._outer:
             raise cursor.error("this group is not closed: ) is missing", self._top.place)
-        body = self._finish(self._top)
-        return Pattern(cursor.text, body, self._looks, self._boundaries, self._backs)
+        return Pattern(cursor.text, self._finish(self._top))
 
     def _finish(self, group: _Open) -> Node:
         """The alternation of a group; a single option or item stands for itself."""
@@ -410,7 +405,6 @@ class _Parser:
         elif isinstance(escape, Back):
             self._back(escape.number, at)
         else:
-            self._boundaries = self._boundaries or isinstance(escape, Boundary)
             node = Text(chr(escape), mode, at) if isinstance(escape, int) else escape
             self._top.items.append(node)
 
@@ -419,7 +413,6 @@ class _Parser:
             raise self._cursor.error(f"there is no group {number} before this place", at)
         if not self._closed[number]:
             raise self._cursor.error(f"group {number} is still open here", at)
-        self._backs = True
         self._top.items.append(Back(number, self._top.mode, at))
 
     def _number(self, name: str, at: int) -> int:
@@ -547,29 +540,13 @@ class _Parser:
         group = self._top
         body = self._finish(group)
         self._top = self._outer.pop()
-        if group.look:
-            self._top.items.append(self._look(group.look, body, group.place))
+        look, place = group.look, group.place
+        if look:
+            self._top.items.append(Look(body, look in "=!", look[-1] == "!", place))
             return
-        self._top.items.append(Group(body, group.number, group.name, group.place))
+        self._top.items.append(Group(body, group.number, group.name, place))
         if group.number:
             self._closed[group.number] = True
-            self._closed_last.append((group.number, body))
-
-    def _look(self, sign: str, body: Node, at: int) -> Look:
-        self._looks = True
-        ahead = sign in "=!"
-        if not ahead and self._top.mode.dialect == "python" and self._length(body) is None:
-            raise self._cursor.error(
-                "re supports only lookbehinds of a fixed length; use dialect='ecma' for others", at
-            )
-        return Look(body, ahead, sign[-1] == "!", at)
-
-    def _length(self, body: Node) -> int | None:
-        """Length of a part; few patterns need it, so groups are measured only then."""
-        for number, group in self._closed_last:
-            self._lengths[number] = fixed_length(group, self._lengths)
-        self._closed_last.clear()
-        return fixed_length(body, self._lengths)
 
     def _extension(self, at: int) -> None:
         cursor, ecma = self._cursor, self._top.mode.dialect == "ecma"

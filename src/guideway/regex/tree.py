@@ -1,9 +1,9 @@
-"""The tree of a regular expression, its flags and widths."""
+"""The tree of a regular expression, and its flags."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeAlias, TypeVar, assert_never, final
+from typing import Literal, TypeAlias, TypeVar, final
 
 from guideway.errors import SourceError, UnsupportedError
 from guideway.language.values import by_value
@@ -152,13 +152,14 @@ Node: TypeAlias = Leaf | Look | Group | Repeat | Sequence | Alternation
 @final
 @by_value
 class Pattern:
-    """Text and tree of a pattern, and whether it has any Look, Boundary or Back; hashes by text."""
+    """Text and tree of a pattern; hashes by text."""
 
     text: str
     body: Node = field(hash=False)
-    looks: bool = field(default=False, hash=False)
-    boundaries: bool = field(default=False, hash=False)
-    backs: bool = field(default=False, hash=False)
+
+    def has(self, *kinds: type[Node]) -> bool:
+        """Return True if the pattern has a node of these kinds."""
+        return any(isinstance(node, kinds) for node in nodes_of(self.body))
 
 
 Value = TypeVar("Value")
@@ -203,8 +204,10 @@ def folded(
 
 def refers_by_number(pattern: Pattern) -> bool:
     r"""Return True for a back reference by number, such as \1."""
-    nodes = nodes_of(pattern.body) if pattern.backs else ()
-    return any(isinstance(node, Back) and pattern.text[node.place] == "\\" for node in nodes)
+    return any(
+        isinstance(node, Back) and pattern.text[node.place] == "\\"
+        for node in nodes_of(pattern.body)
+    )
 
 
 _LETTERS = re.compile("[A-Za-z]*")
@@ -299,49 +302,3 @@ def _switch(mode: Mode, flag: str, on: bool) -> Mode:
     if flag in "au":
         return replace(mode, ascii=flag == "a")
     return replace(mode, **{_SWITCHES[flag]: on})
-
-
-Lengths: TypeAlias = Mapping[int, int | None]
-
-
-def fixed_length(root: Node, groups: Lengths) -> int | None:
-    r"""The number of characters of all matches, given those of groups; None if they differ.
-
-    >>> from guideway.regex.parser import parse_regex
-    >>> fixed_length(parse_regex(r"a\d{2}|xyz").body, {})
-    3
-    """
-
-    def below(node: Node) -> tuple[Node, ...]:
-        known = isinstance(node, Look) or (isinstance(node, Group) and node.number in groups)
-        return () if known else children(node)
-
-    return folded(root, lambda node, parts: _length(node, parts, groups), below)
-
-
-def _length(  # noqa: PLR0911  one arm for each node
-    node: Node, parts: list[int | None], groups: Lengths
-) -> int | None:
-    match node:
-        case Text(text):
-            return len(text)
-        case Class() | Shorthand() | Dot():
-            return 1
-        case Anchor() | Boundary() | Look():
-            return 0
-        case Back(number):
-            return groups[number]
-        case Repeat(_, low, high):
-            (length,) = parts
-            if length == 0 or high == 0:
-                return 0
-            return None if length is None or low != high else length * low
-        case Group(_, number):
-            return groups[number] if number in groups else parts[0]
-        case Alternation():
-            return parts[0] if len({*parts}) == 1 else None
-        case Sequence():
-            lengths = [part for part in parts if part is not None]
-            return sum(lengths) if len(lengths) == len(parts) else None
-        case _:
-            assert_never(node)

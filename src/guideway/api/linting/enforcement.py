@@ -225,7 +225,8 @@ def _values(raw: Mapping[str, Json]) -> str:
 
 def _pattern(raw: Mapping[str, Json]) -> str:
     pattern = read_pattern(str(raw["pattern"]), "")
-    with_looks = ", intersected with its lookaround" if pattern.looks or pattern.boundaries else ""
+    looks = pattern.has(tree.Look, tree.Boundary)
+    with_looks = ", intersected with its lookaround" if looks else ""
     return f"an automaton that finds it anywhere in the string{with_looks}"
 
 

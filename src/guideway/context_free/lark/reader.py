@@ -20,7 +20,7 @@ from guideway.context_free.lowering import Production, least_texts
 from guideway.errors import LimitError, SourceError, UnsupportedError
 from guideway.language.finite_automata import strongly_connected
 from guideway.regex.parser import parse_regex
-from guideway.regex.tree import Anchor, Boundary, Look, nodes_of, refers_by_number
+from guideway.regex.tree import Anchor, Boundary, Look, refers_by_number
 from guideway.sources.names import did_you_mean
 from guideway.sources.reading import describe_place
 from guideway.sources.regions import Substring
@@ -561,8 +561,7 @@ def _terminal(terminal: Any, reading: Reading) -> LarkTerminal:
 def _looks(pattern: str) -> bool:
     """Return True for lookarounds, anchors and boundaries; invalid patterns are refused later."""
     with suppress(SourceError, UnsupportedError):
-        nodes = nodes_of(parse_regex(pattern).body)
-        return any(isinstance(node, Look | Anchor | Boundary) for node in nodes)
+        return parse_regex(pattern).has(Look, Anchor, Boundary)
     return False
 
 

@@ -13,6 +13,7 @@ from guideway.errors import GuidewayError
 from guideway.json_schema.resources import JSON_TEXT, LISTS, MAPS, PLACES, READ, Draft
 from guideway.json_schema.text import Json, extend, steps
 from guideway.regex.search import parsed
+from guideway.regex.tree import Back, Boundary, Look
 
 Raw: TypeAlias = "dict[str, Any]"
 KeywordSet: TypeAlias = AbstractSet[str]
@@ -129,7 +130,7 @@ def is_plain_pattern(text: str) -> bool:
         pattern = parsed(text)
     except GuidewayError:
         return False
-    return not (pattern.looks or pattern.boundaries or pattern.backs)
+    return not pattern.has(Look, Boundary, Back)
 
 
 VALUED: Final = frozenset(("enum", "const"))
