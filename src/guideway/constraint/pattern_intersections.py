@@ -24,7 +24,7 @@ from guideway.json_schema.source import JsonSchema
 from guideway.json_schema.text import extend, find, walk, write_json, write_plain
 from guideway.language.nodes import Alt, Concat, Expr
 from guideway.language.regular import parts_of
-from guideway.regex.search import parsed
+from guideway.regex.parser import parse_search
 from guideway.regex.tree import (
     Alternation,
     Anchor,
@@ -60,7 +60,7 @@ def overlap(pattern: str) -> int:
     (14, 2, 0)
     """
     try:
-        body = parsed(pattern).body
+        body = parse_search(pattern).body
     except GuidewayError:  # refused elsewhere, if a text can enter it
         return 0
     whole = folded(body, _part)

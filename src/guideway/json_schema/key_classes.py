@@ -32,7 +32,7 @@ from guideway.language.regular import contains
 from guideway.language.utf8 import TEXT
 from guideway.language.values import by_identity, by_value
 from guideway.regex.lowering import lower_search
-from guideway.regex.search import parsed
+from guideway.regex.parser import parse_search
 from guideway.regex.tree import Pattern
 
 _found: "WeakKeyDictionary[Expr, Pattern]" = WeakKeyDictionary()
@@ -63,7 +63,7 @@ def lowers(spelling: Spelling, pattern: str) -> bool:
     if plainly_lowers(pattern):
         return True
     try:
-        strings_with(parsed(pattern), spelling)
+        strings_with(parse_search(pattern), spelling)
     except (SourceError, UnsupportedError):
         return False
     return True

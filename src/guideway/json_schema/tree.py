@@ -12,7 +12,7 @@ from guideway.json_schema.formats import FORMATS
 from guideway.json_schema.resources import OF_KIND, Draft
 from guideway.json_schema.text import Json, extend, show
 from guideway.language.values import by_identity, by_value
-from guideway.regex.search import parsed
+from guideway.regex.parser import parse_search
 from guideway.regex.tree import Pattern
 from guideway.sources.names import did_you_mean
 
@@ -431,7 +431,7 @@ def _bounds(keywords: Keywords, closed: str, open_: str, draft: Draft) -> tuple[
 def read_pattern(text: str, place: str) -> Pattern:
     """Parse the ECMA 262 pattern at `place`."""
     try:
-        return parsed(text)
+        return parse_search(text)
     except (SourceError, UnsupportedError) as error:
         message = str(error).partition("\n")[0].removesuffix(f" (at {error.place})")
         raise error.at(place, message, text=error.text, position=error.position) from None

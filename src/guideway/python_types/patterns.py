@@ -24,8 +24,7 @@ from typing import Final, Literal, TypeAlias
 
 from guideway.errors import GuidewayError, UnsupportedError
 from guideway.python_types.place import Place
-from guideway.regex.parser import POSIX, parse_regex
-from guideway.regex.search import leading_flags, parsed
+from guideway.regex.parser import POSIX, leading_flags, parse_regex, parse_search
 from guideway.regex.tree import (
     Alternation,
     Anchor,
@@ -150,7 +149,7 @@ def _flagged(pattern: str, flags: str) -> str:
     own = leading_flags(pattern)
     letters = dict.fromkeys(flags + re.sub(r"\W", "", own))
     told = f"(?{''.join(letters) or 'u'}){pattern.removeprefix(own)}"
-    parsed(told)
+    parse_search(told)
     return told
 
 

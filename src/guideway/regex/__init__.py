@@ -4,7 +4,6 @@
     unicode             character classes and case folding
     finite              finite sets of strings, and references back to them
     numerals            patterns of numbers in a range
-    search              patterns of JSON Schema, which may match anywhere
     backtracking_program ─▶ backtracking_automaton ─▶ backtracking
                         lookbehind and word boundaries; the match that `re.match` prefers, which
                         Lark's lexer takes

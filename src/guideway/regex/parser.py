@@ -3,10 +3,12 @@
 import re
 import unicodedata
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import ClassVar, TypeAlias, final
 
-from guideway.errors import SourceError, brief
+from guideway.errors import GuidewayError, SourceError, brief
 from guideway.regex.tree import (
     EXCLUSIVE,
     Alternation,
@@ -320,6 +322,7 @@ _BOUNDS = {
 _NO_LOWER_BOUND = re.compile(r"\{,[0-9]+\}")
 _SIGNS: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 _LOOK = re.compile("<?[=!]")
+_LEADING_FLAGS = re.compile(r"(?:\(\?[A-Za-z]+\))*")
 _NAME = re.compile(r"([^>]*)>")
 _REFERENCE_NAME = re.compile(r"([^)]*)\)")
 
@@ -335,6 +338,26 @@ def parse_regex(pattern: str, dialect: Dialect = "python", flags: str = "") -> P
             f"a pattern must be a str, not {type(pattern).__name__}: {brief(pattern)}"
         )
     return _Parser(pattern, start_mode(dialect, flags), flags).parse()
+
+
+@lru_cache(maxsize=1024)
+def parse_search(pattern: str) -> Pattern:
+    """The tree of a pattern of JSON Schema; with leading flags it is one of Python."""
+    flags = leading_flags(pattern)
+    if not flags:
+        return parse_regex(pattern, "ecma")
+    try:
+        return parse_regex(pattern)
+    except SourceError:
+        letters = re.sub(r"\W", "", flags)
+        with suppress(GuidewayError):  # (?i)(?<name>…) is in neither dialect, but in RE2
+            return parse_regex(f"(?{letters}:{pattern.removeprefix(flags)})", "ecma")
+        raise
+
+
+def leading_flags(pattern: str) -> str:
+    found = _LEADING_FLAGS.match(pattern)
+    return "" if found is None else found[0]
 
 
 @final

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 from guideway.errors import GuidewayError
 from guideway.json_schema.resources import JSON_TEXT, LISTS, MAPS, PLACES, READ, Draft
 from guideway.json_schema.text import Json, extend, steps
-from guideway.regex.search import parsed
+from guideway.regex.parser import parse_search
 from guideway.regex.tree import Back, Boundary, Look
 
 Raw: TypeAlias = "dict[str, Any]"
@@ -127,7 +127,7 @@ def is_shallow(value: Any) -> bool:
 def is_plain_pattern(text: str) -> bool:
     """Return True for a well-formed pattern without lookaround, boundaries and back references."""
     try:
-        pattern = parsed(text)
+        pattern = parse_search(text)
     except GuidewayError:
         return False
     return not pattern.has(Look, Boundary, Back)
