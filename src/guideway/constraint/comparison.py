@@ -20,7 +20,6 @@ from guideway.language.derivative import Derivatives
 from guideway.language.expr import (
     ALL_BYTES,
     ANYTHING,
-    EMPTY,
     both,
     byte_set,
     complement,
@@ -79,11 +78,8 @@ class Language:
     vocabulary: Vocabulary
 
     def flattened(self, decisions: Decisions) -> Expr | None:
-        """The language as one regular expression; None if it nests and has many texts."""
+        """The language as one regular expression; None if it nests."""
         flat = decisions.flattened(self.expr)
-        if flat is None:
-            words = decisions.words(self.expr)
-            flat = None if words is None else either(set(words)) if words else EMPTY
         return None if flat is None else both(flat, self.spelled)
 
     @property

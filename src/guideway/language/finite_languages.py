@@ -13,12 +13,6 @@ from guideway.language.regular import bytes_of, surely_endless, with_parts
 MOST_PARTS = 20_000
 """Parts of regular expressions visited before a search gives up."""
 
-MOST_NESTED = 2_000
-"""Prefixes of texts visited if rules are recursive."""
-
-DEEPEST_NESTED = 128
-"""Bytes of such a prefix: 2,000 of `root ::= a root b` & a+b+ took 11 s, as no state repeats."""
-
 MOST_BYTES = 1 << 22
 """Bytes of all words together."""
 
@@ -39,47 +33,28 @@ class Decisions:
             expr = self.machine.after(expr, byte)
         return self.machine.accepts(expr)
 
-    def words(self, expr: Expr) -> tuple[bytes, ...] | None:
-        """The strings of `expr` in byte order; None if they are infinitely or too many."""
+    def words(self, expr: Expr, most: int = MOST_PARTS) -> tuple[bytes, ...] | None:
+        """The strings of `expr` in byte order; None if they nest, or are more than `most`."""
         flat = self.flattened(expr)
-        expr, most = (expr, MOST_NESTED) if flat is None else (flat, MOST_PARTS)
-        deepest = DEEPEST_NESTED if flat is None else most
-        if expr.regular and surely_endless(expr):
+        if flat is None or surely_endless(flat):
             return None
         found: list[bytes] = []
-        stack: list[tuple[int, Expr | None]] = [(0, expr)] if self.machine.alive(expr) else []
-        word = bytearray(1)  # the bytes read, after one byte for the start
-        opened: list[Expr] = []  # states on the path to the current one
-        above: set[Expr] = set()
-        count = size = 0
+        looked = size = 0
+        stack = [(b"", flat)] if self.machine.alive(flat) else []
         while stack:
-            byte, state = stack.pop()
-            if state is None:  # all successors are done
-                above.discard(opened.pop())
-                continue
-            count += 1
-            del word[len(opened) :]
-            word.append(byte)
-            if self.machine.accepts(state):
-                found.append(bytes(word[1:]))
-                size += len(word)
-            if state in above or count > most or len(word) > deepest or size > MOST_BYTES:
-                return None
-            opened.append(state)
-            above.add(state)
-            stack += ((0, None), *reversed(self._successors(state)))
+            word, state = stack.pop()
+            looked += 1
             self.fuel(1)
+            if state.nullable:
+                found.append(word)
+                size += len(word)
+            if looked > MOST_PARTS or len(found) > most or size > MOST_BYTES:
+                return None
+            arcs = self.machine.arcs(state)
+            ways = [(byte, after) for members, after in arcs for byte in bytes_of(members)]
+            ways.sort(key=itemgetter(0), reverse=True)
+            stack += [(word + bytes((byte,)), after) for byte, after in ways]
         return tuple(found)
-
-    def _successors(self, state: Expr) -> list[tuple[int, Expr]]:
-        found: list[tuple[int, Expr]] = []
-        blurred = self.machine.blurred(state)
-        for members, target in self.machine.arcs(blurred):
-            plain = blurred is state and not self.machine.unsure(target)
-            for byte in bytes_of(members):
-                after = target if plain else self.machine.step(state, byte)
-                found += [] if after is None else [(byte, after)]
-        return sorted(found, key=itemgetter(0))
 
     def flattened(self, expr: Expr, most: int = MOST_PARTS) -> Expr | None:
         """A regular expression of the same strings; None if a rule recurs or memory is needed."""

@@ -96,10 +96,10 @@ def meet(operands: Sequence[Operand], decide: Decisions | None, option: str = ""
         if regular is None:
             return one.expr
         return looking(one.expr, regular if one.marked else among_texts(regular))
-    found = None if decide is None else _finite_intersection(nested, regular, decide)
-    if found is None:
+    words = None if decide is None or regular is None else decide.words(regular)
+    if decide is None or words is None:
         raise _refusal(nested, option)
-    return found
+    return _listed(words, nested, decide)
 
 
 def _flat(operand: Operand, decide: Decisions | None, *most: int) -> Operand:
@@ -127,24 +127,13 @@ def looking(nested: Expr, regular: Expr) -> Expr:
     return alt(EPSILON, rest) if nested.nullable and regular.nullable else rest
 
 
-def _finite_intersection(
-    nested: Sequence[Operand], regular: Expr | None, decide: Decisions
-) -> Expr | None:
-    held = [each for each in nested if not each.denied]
-    known = [(regular, nested)] if regular is not None else []
-    for one in held:
-        others = [each for each in nested if each is not one]
-        known.append((one.expr if regular is None else looking(one.expr, regular), others))
-    for expr, others in known:
-        words = decide.words(expr)
-        if words is not None:
-            kept = (
-                word
-                for word in words
-                if all(decide.contains(each.expr, word) != each.denied for each in others)
-            )
-            return either(kept)
-    return None
+def _listed(words: Sequence[bytes], nested: Sequence[Operand], decide: Decisions) -> Expr:
+    """The words that are in all operands, or not in denied ones."""
+    return either(
+        word
+        for word in words
+        if all(decide.contains(each.expr, word) != each.denied for each in nested)
+    )
 
 
 def _refusal(nested: Sequence[Operand], option: str) -> UnsupportedError:

@@ -1,8 +1,8 @@
 """Regular expressions, as `re` and ECMA-262 read them: from text to an expression over bytes.
 
-    parser ─▶ tree ─▶ lowering
+    parser ─▶ tree ─▶ plain ─▶ lowering
     unicode             character classes and case folding
-    finite              finite sets of strings, and references back to them
+    references          references back to groups of a few texts
     numerals            patterns of numbers in a range
     backtracking_program ─▶ backtracking_automaton ─▶ backtracking
                         lookbehind and word boundaries; the match that `re.match` prefers, which

@@ -439,11 +439,6 @@ def _advance(ways: Iterable[_Way], atom: int) -> tuple[Thread, ...]:
     return tuple((stack, row[atom]) for atoms, stack, row in ways if atoms >> atom & 1)
 
 
-@final
-class NotByParts(Exception):  # noqa: N818  it says how to go on, and is no error
-    """A pattern cannot be put together from its parts."""
-
-
 def whole_matches(pattern: Pattern, search: bool, spell: Callable[[CodePoints], Expr]) -> Expr:
     """The texts that `pattern` matches as a whole, or (`search`) in which it matches somewhere.
 

@@ -7,7 +7,7 @@ from typing import Final, TypeAlias, assert_never, final
 from guideway.errors import LimitError, UnsupportedError
 from guideway.language.fuel import spend
 from guideway.language.utf8 import SCALARS, CodePoints, points, union
-from guideway.regex.finite import written_out
+from guideway.regex.references import written_out
 from guideway.regex.tree import (
     Alternation,
     Anchor,

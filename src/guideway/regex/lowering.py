@@ -1,11 +1,9 @@
 """Regular expressions to expressions, for full matches and for searches."""
 
-from collections.abc import Callable
 from dataclasses import replace
-from functools import cached_property, lru_cache, partial
-from typing import assert_never
+from functools import cached_property, partial
 
-from guideway.errors import GuidewayError, UnsupportedError
+from guideway.errors import UnsupportedError
 from guideway.language.expr import (
     EMPTY,
     EPSILON,
@@ -14,37 +12,25 @@ from guideway.language.expr import (
     complement,
     concat,
     either,
-    literal,
     repeat,
 )
-from guideway.language.fuel import spend
 from guideway.language.nodes import Concat, Expr
 from guideway.language.nodes import Repeat as Counted
-from guideway.language.utf8 import SCALARS, CodePoints, character, points
-from guideway.regex.backtracking_automaton import NotByParts, whole_matches
-from guideway.regex.finite import written_out
+from guideway.language.utf8 import SCALARS, character, points
+from guideway.regex.backtracking_automaton import whole_matches
+from guideway.regex.plain import NotByParts, Spell, lower_plain
+from guideway.regex.references import written_out
 from guideway.regex.tree import (
     Alternation,
     Anchor,
-    Back,
-    Boundary,
-    Class,
-    Dot,
     Group,
     Look,
     Node,
     Pattern,
-    Repeat,
     Sequence,
-    Shorthand,
-    Text,
     children,
-    folded,
 )
-from guideway.regex.unicode import leaf_points, literal_points
 from guideway.sources.reading import describe_place
-
-Spell = Callable[[CodePoints], Expr]
 
 MOST_NESTED = 12  # levels of nested lookaheads
 _ENDS = ("text end", "last line end", "line end")
@@ -80,11 +66,6 @@ def _refuse_reference(pattern: Pattern, what: str, node: Node) -> UnsupportedErr
         text=text,
         position=position,
     )
-
-
-@lru_cache(maxsize=1024)
-def _letter(spell: Spell, char: str) -> Expr:
-    return spell(points([ord(char)]))
 
 
 class _Lowering:
@@ -149,43 +130,7 @@ class _Lowering:
         return concat(before, *parts, after)
 
     def _sequence(self, items: list[Node]) -> Expr:
-        return self.value(Sequence(tuple(items), 0))
-
-    def value(self, root: Node) -> Expr:
-        return _plain(folded(root, self._value))
-
-    def _value(self, node: Node, parts: list[Expr | bytes]) -> Expr | bytes:
-        match node:
-            case Text():
-                return self._text(node)
-            case Class() | Shorthand() | Dot():
-                found = leaf_points(node)
-                spend(len(found))
-                return self._spell(found)
-            case Anchor() | Boundary() | Look():
-                raise NotByParts
-            case Back():
-                raise GuidewayError("references are lowered before")
-            case Group():
-                return parts[0]
-            case Repeat(_, low, high):
-                return repeat(_plain(parts[0]), low, high)
-            case Sequence():
-                return concat(*map(_plain, parts))
-            case Alternation():
-                return either(parts)
-            case _:
-                assert_never(node)
-
-    def _text(self, node: Text) -> Expr | bytes:
-        if node.mode.ignore_case:
-            return concat(*(self._spell(literal_points(char, node.mode)) for char in node.text))
-        if self._spell is not character:
-            return concat(*(_letter(self._spell, char) for char in node.text))
-        try:
-            return node.text.encode()
-        except UnicodeEncodeError:  # texts have no lone surrogates
-            return EMPTY
+        return lower_plain(Sequence(tuple(items), 0), self._spell)
 
 
 def _flat(root: Node, kind: type[Sequence | Alternation]) -> list[Node]:
@@ -220,7 +165,3 @@ def _sequence_of(expr: Expr) -> list[Expr]:
         found.append(expr.head)
         expr = expr.tail
     return [*found, expr]
-
-
-def _plain(value: Expr | bytes) -> Expr:
-    return literal(value) if isinstance(value, bytes) else value

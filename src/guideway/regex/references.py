@@ -1,84 +1,29 @@
-"""Finite sets of strings, and back-references expanded over them."""
+"""Back-references to groups of a few texts, written out."""
 
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import pairwise, product
+from itertools import pairwise
 from typing import TypeAlias
 
 from guideway.errors import GuidewayError
+from guideway.language.finite_languages import Decisions
 from guideway.language.fuel import spend
-from guideway.language.utf8 import SCALARS, CodePoints, intersection
+from guideway.language.utf8 import character
+from guideway.regex.plain import NotByParts, lower_plain
 from guideway.regex.tree import (
     Alternation,
     Back,
-    Class,
-    Dot,
     Group,
     Look,
     Mode,
     Node,
     Repeat,
     Sequence,
-    Shorthand,
     Text,
     children,
     folded,
     nodes_of,
 )
-from guideway.regex.unicode import leaf_points, literal_points, members
-
-
-def finite_texts(root: Node, most: int) -> list[str] | None:
-    """All strings of `root`; None if they are more than `most` or depend on their context."""
-
-    def few(node: Node, parts: list[list[str] | None]) -> list[str] | None:
-        known = [part for part in parts if part is not None]
-        found = _texts(node, known, most) if len(known) == len(parts) else None
-        return None if found is None or len(found) > most else found
-
-    return folded(root, few)
-
-
-def _texts(  # noqa: PLR0911  one arm for each node
-    node: Node, parts: list[list[str]], most: int
-) -> list[str] | None:
-    match node:
-        case Text(text, mode):
-            sets = [literal_points(char, mode) if mode.ignore_case else char for char in text]
-            return _rows([[c] if isinstance(c, str) else _characters(c, most) for c in sets], most)
-        case Class() | Shorthand() | Dot():
-            return _characters(leaf_points(node), most)
-        case Group():
-            return parts[0]
-        case Alternation():
-            return sorted({text for part in parts for text in part})
-        case Repeat(_, low, high):
-            if high is None or high > most:
-                return None
-            rounds = [_rows(parts * count, most) for count in range(low, high + 1)]
-            some = [text for texts in rounds if texts is not None for text in texts]
-            return None if None in rounds else sorted(set(some))
-        case Sequence():
-            return _rows(parts, most)
-        case _:
-            return None
-
-
-def _characters(ranges: CodePoints, most: int) -> list[str] | None:
-    scalars = intersection(ranges, SCALARS)
-    if sum(high - low + 1 for low, high in scalars) > most:
-        return None
-    return [chr(code) for code in members(scalars)]
-
-
-def _rows(parts: "list[list[str]] | list[list[str] | None]", most: int) -> list[str] | None:
-    found = [""]
-    for part in parts:
-        if part is None or len(found) * len(part) > most:
-            return None
-        found = [text + more for text, more in product(found, part)]
-    return sorted(set(found))
-
 
 MOST_TEXTS = 256
 MOST_PARTS = 50_000
@@ -115,7 +60,7 @@ def _expand_references(root: Node, back: Back, refuse: Refuse, free: bool) -> No
     written: dict[int, Node] = {}
     parts = 0
     for path in scopes.values():
-        texts = finite_texts(children(path[-1])[0], MOST_TEXTS)
+        texts = _texts(children(path[-1])[0])
         if texts is None:
             raise refuse(f"a reference to a group of more than {MOST_TEXTS} texts", back)
         if free and any(map(str.startswith, texts[1:], texts)):
@@ -133,6 +78,15 @@ def _expand_references(root: Node, back: Back, refuse: Refuse, free: bool) -> No
         written[id(path[0])] = Group(Sequence((*before, choice), place), 0, "", place)
     spend(parts)
     return mapped(root, lambda node: written.get(id(node), node))
+
+
+def _texts(root: Node) -> list[str] | None:
+    """All strings of a part; None if they are too many or depend on their context."""
+    try:
+        words = Decisions(spend).words(lower_plain(root, character), MOST_TEXTS)
+    except NotByParts:
+        return None
+    return None if words is None else [word.decode() for word in words]
 
 
 def _scope(path: list[Node]) -> list[Node]:
