@@ -18,11 +18,11 @@ Python, and those whose category changed since Unicode 14: pydantic accepts ever
 
 import re
 from dataclasses import replace
-from functools import cache
-from itertools import chain
+from functools import lru_cache
 from typing import Final, Literal, TypeAlias
 
 from guideway.errors import GuidewayError, UnsupportedError
+from guideway.language.utf8 import difference
 from guideway.python_types.place import Place
 from guideway.regex.parser import POSIX, leading_flags, parse_regex, parse_search
 from guideway.regex.tree import (
@@ -42,6 +42,7 @@ from guideway.regex.tree import (
     Shorthand,
     Text,
 )
+from guideway.regex.unicode import folded_alike, members
 
 Engine: TypeAlias = Literal["rust", "python"]
 Item: TypeAlias = int | Range | Shorthand
@@ -88,11 +89,6 @@ _IN_CLASS: Final = re.compile(
     re.DOTALL,
 )
 _CLASS: Final = re.compile(r"\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]", re.DOTALL)
-_CASED: Final = (  # blocks with cased letters, as of Unicode 17
-    *((0x41, 0x2E00), (0xA640, 0xAC00), (0xFB00, 0xFB18), (0xFF21, 0xFF5B), (0x10400, 0x11900)),
-    *((0x16E40, 0x16EE0), (0x1E900, 0x1E944)),
-)
-_SINCE_UNICODE_15_1: Final = {0x1FD3: 0x390, 0x1FE3: 0x3B0, 0xFB06: 0xFB05}
 
 _NO_UPPER = (  # nor uppercase roman numerals, circled and squared letters
     r"[^\p{Lu}\p{Lt}\u2160-\u216f\u24b6-\u24cf"
@@ -251,8 +247,8 @@ def _print_boundary(negated: bool) -> str:
 
 
 def _print_character(code: int, mode: Mode) -> str:
-    if mode.ignore_case and len(_orbit(code)) > 1:
-        return f"[{''.join(map(_character, _orbit(code)))}]"
+    if mode.ignore_case and len(_alike(code)) > 1:
+        return f"[{''.join(map(_character, _alike(code)))}]"
     return _character(code)
 
 
@@ -329,26 +325,12 @@ def _folded(items: tuple[Item, ...]) -> tuple[Item, ...]:
             if item.name not in _SETS:
                 raise _unsupported("a property under flag i")
             continue
-        low, high = (item.low, item.high) if isinstance(item, Range) else (item, item)
-        cased = (code for code in _orbits() if low <= code <= high)
-        more += (other for code in cased for other in _orbit(code))
+        span = (item.low, item.high) if isinstance(item, Range) else (item, item)
+        more += members(difference(folded_alike((span,)), (span,)))
     return (*items, *dict.fromkeys(more))
 
 
-def _orbit(code: int) -> tuple[int, ...]:
-    """Characters equal under simple case folding, as in Rust."""
-    return _orbits().get(code, (code,))
-
-
-@cache
-def _orbits() -> dict[int, tuple[int, ...]]:
-    found: dict[int, list[int]] = {}
-    for code in chain(*(range(low, high) for low, high in _CASED)):
-        found.setdefault(_fold(code), []).append(code)
-    return {code: tuple(alike) for alike in found.values() if len(alike) > 1 for code in alike}
-
-
-def _fold(code: int) -> int:
-    char = chr(_SINCE_UNICODE_15_1.get(code, code))
-    folded = (folded for folded in (char.casefold(), char.lower(), char) if len(folded) == 1)
-    return ord(next(folded))
+@lru_cache(maxsize=1024)
+def _alike(code: int) -> tuple[int, ...]:
+    """Characters equal under simple case folding."""
+    return tuple(members(folded_alike(((code, code),))))

@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 from itertools import groupby, pairwise
-from typing import TypeAlias, assert_never
+from typing import Final, TypeAlias, assert_never
 
 from guideway.language.fuel import spend
 from guideway.language.utf8 import (
@@ -41,8 +41,12 @@ def _families() -> tuple[Mapping[int, tuple[int, ...]], CodePoints]:
     return families, points(families)
 
 
+_SINCE_UNICODE_15_1: Final = {"\u1fd3": "\u0390", "\u1fe3": "\u03b0", "\ufb06": "\ufb05"}
+
+
 def _fold(char: str) -> str:
     """Simple case folding: the full folding if it is one character, else lower case."""
+    char = _SINCE_UNICODE_15_1.get(char, char)
     folded, low = char.casefold(), char.lower()
     return folded if len(folded) == 1 else low if len(low) == 1 else char
 
