@@ -208,7 +208,7 @@ def _lower_notation(
             return lower_substring(chunks)
         case Lark(text):
             _spend_on(text, _IN_LARK)
-            grammar = read_lark(source, spend)
+            grammar = read_lark(source)
             with regexes_placed(source, grammar.terminals.values()):
                 return lower_lark(grammar, lower)
         case _:

@@ -78,7 +78,7 @@ def ordered(shifts, reductions, kernels, denied, start, end):
 def tabulated(rules, start="start", strings=()):
     """Ours in the same way."""
     try:
-        table = tabulate(rules, start, lambda _: None, strings)
+        table = tabulate(rules, start, strings)
     except GrammarError:
         return None
     moves = [{**shifts, **gotos} for shifts, gotos in zip(table.shifts, table.gotos, strict=True)]

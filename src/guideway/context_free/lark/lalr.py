@@ -1,15 +1,16 @@
 """Lark's LALR(1) table, built within limits; transitions that nothing can read are removed."""
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from itertools import chain
-from typing import Any, Final, TypeAlias, final
+from typing import Any, Final, final
 
 from guideway.context_free.lark.grammar import END, LarkTable
 from guideway.context_free.lowering import Production, least_texts
 from guideway.language.finite_automata import strongly_connected
+from guideway.language.fuel import spend
 
 
 def spread(sets: list[int], edges: Sequence[Sequence[int]]) -> None:
@@ -41,8 +42,6 @@ def alike_of(rules: Sequence[Any], strings: Collection[str]) -> dict[str, str]:
     return {name: first for name, first in found if name != first}
 
 
-Spend: TypeAlias = Callable[[int], None]
-
 _NOTHING: Final = -1  # symbol after the end of a production
 _ABOVE: Final = -1  # augmented start production, never reduced
 
@@ -52,9 +51,7 @@ def production(rule: Any) -> Production:
     return Production(str(rule.origin.name), symbols)
 
 
-def tabulate(
-    rules: Sequence[Any], start: str, spend: Spend, strings: Collection[str] = ()
-) -> LarkTable:
+def tabulate(rules: Sequence[Any], start: str, strings: Collection[str] = ()) -> LarkTable:
     """The table of Lark's rules; `strings` with the same contexts share their entries.
 
     Raises Lark's GrammarError for reduce-reduce conflicts.
@@ -67,9 +64,9 @@ def tabulate(
         merged.setdefault(Production(each.rule, symbols), rule)
     productions, rules = tuple(merged), [*merged.values()]
     grammar = _Grammar(productions, start)
-    states = _States(grammar, spend)
-    answers = _Answers(grammar, rules, spend)
-    for shifts, follows in zip(states.shifts, _follows(grammar, states, spend), strict=True):
+    states = _States(grammar)
+    answers = _Answers(grammar, rules)
+    for shifts, follows in zip(states.shifts, _follows(grammar, states), strict=True):
         answers.add(shifts, follows)
     shifts, reductions, gotos = states.shifts, answers.reductions, states.gotos
     return LarkTable(
@@ -157,8 +154,8 @@ class _Grammar:
 class _States:
     """The LR(0) automaton: kernel items, and transitions by terminals and by rules."""
 
-    def __init__(self, grammar: _Grammar, spend: Spend) -> None:
-        self._grammar, self._spend = grammar, spend
+    def __init__(self, grammar: _Grammar) -> None:
+        self._grammar = grammar
         self.kernels: list[tuple[int, ...]] = [(0,)]
         self.shifts, self.gotos = list[dict[int, int]](), list[dict[int, int]]()
         known = {self.kernels[0]: 0}
@@ -182,7 +179,7 @@ class _States:
         opened = [symbol for symbol in moves if symbol < grammar.rules]
         seen = set(opened)
         for rule in opened:  # grows
-            self._spend(1 + len(grammar.begun[rule]))
+            spend(1 + len(grammar.begun[rule]))
             for symbol, item in grammar.begun[rule]:
                 moves.setdefault(symbol, []).append(item)
             more = [left for left in grammar.lefts[rule] if left not in seen]
@@ -197,7 +194,7 @@ class _States:
             moves = self.gotos if symbols[item] < self._grammar.rules else self.shifts
             found.append(moves[found[-1]][symbols[item]])
             item += 1
-        self._spend(len(found))
+        spend(len(found))
         return found
 
     def middles(self, state: int) -> dict[int, list[int]]:
@@ -209,7 +206,7 @@ class _States:
         return found
 
 
-def _follows(grammar: _Grammar, states: _States, spend: Spend) -> list[dict[int, int]]:
+def _follows(grammar: _Grammar, states: _States) -> list[dict[int, int]]:
     """For each state, the completed productions and their lookaheads."""
     nodes = [(state, rule) for state, gotos in enumerate(states.gotos) for rule in gotos]
     spend(len(nodes))
@@ -251,8 +248,8 @@ def _item_paths(grammar: _Grammar, states: _States) -> Iterator[tuple[int, int, 
 class _Answers:
     """Reductions by state; conflicts resolved as in Lark, by priority, and in favour of shifts."""
 
-    def __init__(self, grammar: _Grammar, rules: Sequence[Any], spend: Spend) -> None:
-        self._grammar, self._rules, self._spend = grammar, rules, spend
+    def __init__(self, grammar: _Grammar, rules: Sequence[Any]) -> None:
+        self._grammar, self._rules = grammar, rules
         self.reductions, self.denied = list[dict[int, int]](), list[tuple[int, int, str]]()
         self.wanted = list[int]()
 
@@ -277,7 +274,7 @@ class _Answers:
             best = self._best(numbers, name)
             if not bit & shifted:
                 found[terminal] = best
-        self._spend(len(found))
+        spend(len(found))
         self.reductions.append(found)
         self.wanted.append(once | shifted)
 

@@ -14,11 +14,12 @@ from typing import Any, Final, TypeAlias, final
 from guideway.context_free.lark.errors import Reading, placed_by_text, refusals, within
 from guideway.context_free.lark.extensions import COMMENT, PART, REGEX, STRING, Part
 from guideway.context_free.lark.grammar import Indentation, LarkGrammar, LarkTable, LarkTerminal
-from guideway.context_free.lark.lalr import Spend, production, tabulate, without_dead
+from guideway.context_free.lark.lalr import production, tabulate, without_dead
 from guideway.context_free.lark.source import Lark, read_indenter
 from guideway.context_free.lowering import Production, least_texts
 from guideway.errors import LimitError, SourceError, UnsupportedError
 from guideway.language.finite_automata import strongly_connected
+from guideway.language.fuel import spend
 from guideway.regex.parser import parse_regex
 from guideway.regex.tree import Anchor, Boundary, Look, refers_by_number
 from guideway.sources.names import did_you_mean
@@ -39,7 +40,7 @@ _WORD: Final = re.compile(
 _CHANGED: Final = frozenset({"extend", "override"})  # keywords before a defined name
 
 
-def check_size(text: str, spend: Callable[[int], None]) -> None:
+def check_size(text: str) -> None:
     """Refuse long runs of blank lines, and unclosed strings and regexes.
 
     Lark backtracks over each line end in a run of blank lines, and takes 1.6^n steps for n
@@ -68,7 +69,7 @@ def check_size(text: str, spend: Callable[[int], None]) -> None:
             )
 
 
-def check_terminals(reading: Reading, spend: Callable[[int], None]) -> None:
+def check_terminals(reading: Reading) -> None:
     """Refuse terminals that grow too large when Lark expands them."""
     terminals = _terminals(each.text for each in reading.texts.values())
     sizes = _sizes(terminals)
@@ -128,9 +129,7 @@ _FEW: Final = 5  # of so many each
 _Size: TypeAlias = tuple[int, int]  # expansions, symbols in all of them
 
 
-def check_expansions(
-    rules: Sequence[Any], uses: Mapping[str, int], spend: Callable[[int], None], reading: Reading
-) -> None:
+def check_expansions(rules: Sequence[Any], uses: Mapping[str, int], reading: Reading) -> None:
     """Refuse rules with too many expansions; `uses` counts the instances of each template."""
     for name, params, tree, _ in rules:
         count, symbols = size_of(tree)
@@ -371,12 +370,8 @@ COLLISION: Final = "Reduce/Reduce"  # beginning of Lark's message
 MODULE: Final = "file_input"  # start rule of python.lark
 
 
-def _no_charge(parts: int) -> None:
-    del parts
-
-
-def read_lark(source: Lark, spend: Spend = _no_charge) -> LarkGrammar:
-    r"""Load a Lark grammar; `spend` charges for the work.
+def read_lark(source: Lark) -> LarkGrammar:
+    r"""Load a Lark grammar.
 
     Example:
         >>> grammar = read_lark(Lark('start: WORD ("," WORD)*\nWORD: /[a-z]+/i'))
@@ -389,14 +384,14 @@ def read_lark(source: Lark, spend: Spend = _no_charge) -> LarkGrammar:
     with refusals(reading):
         texts = [each.text for each in reading.texts.values()]
         for text in texts:
-            check_size(text, spend)
-        check_terminals(reading, spend)
+            check_size(text)
+        check_terminals(reading)
         loaded = _loaded(reading)
         start = _start(loaded, source.start)
         indentation = _indentation(loaded, source)
         keep = {indentation.newline} if indentation is not None else set[str]()
         uses = check_templates(loaded.rule_defs, reading)
-        check_expansions(loaded.rule_defs, uses, spend, reading)
+        check_expansions(loaded.rule_defs, uses, reading)
         # With all rules as starts, Lark skips its quadratic removal of unused rules.
         names = [str(name) for name, params, *_ in loaded.rule_defs if not params]
         terminals, rules, ignored = loaded.compile([start, *names], "*")
@@ -406,7 +401,7 @@ def read_lark(source: Lark, spend: Spend = _no_charge) -> LarkGrammar:
         terminals = [terminal for terminal in terminals if terminal.name in keep]
         parts, terminals = _split_parts(terminals, source, reading)
         read = {str(terminal.name): _terminal(terminal, reading) for terminal in terminals}
-        nested = _nested(parts, spend)
+        nested = _nested(parts)
         _check_ignored(ignored, parts)
         empty = [name for name, terminal in read.items() if _takes_nothing(terminal)]
         nothing = [name for name in empty if read[name].max_width == 0]
@@ -415,7 +410,7 @@ def read_lark(source: Lark, spend: Spend = _no_charge) -> LarkGrammar:
         strings = {name for name, each in read.items() if each.text is not None}
         strings -= {*map(str, ignored), *(indentation.names if indentation is not None else ())}
         table, collision = _read_by(
-            rules, start, source, spend, strings, read.values(), indented=indentation is not None
+            rules, start, source, strings, read.values(), indented=indentation is not None
         )
     lined = indentation.names if indentation is not None else frozenset[str]()
     if table is None:
@@ -598,12 +593,12 @@ def _split_parts(
     return parts, others
 
 
-def _nested(parts: Mapping[str, Part], spend: Spend) -> dict[str, LarkGrammar]:
+def _nested(parts: Mapping[str, Part]) -> dict[str, LarkGrammar]:
     found = dict[str, LarkGrammar]()
     for name, part in parts.items():
         if isinstance(part.source, Lark):
             with within(part):
-                found[name] = read_lark(part.source, spend)
+                found[name] = read_lark(part.source)
     return found
 
 
@@ -658,7 +653,6 @@ def _read_by(
     rules: list[Any],
     start: str,
     source: Lark,
-    spend: Spend,
     strings: set[str],
     terminals: Iterable[LarkTerminal],
     *,
@@ -673,7 +667,7 @@ def _read_by(
         return None, f"{counting[0]} refers to a group by its number, {said}"
     refusal: Any = import_module("lark.exceptions").GrammarError
     try:
-        return tabulate(rules, start, spend, strings), ""
+        return tabulate(rules, start, strings), ""
     except refusal as error:
         said = " ".join(str(error).partition("\n\n")[0].split())
         if indented or not said.startswith(COLLISION):
