@@ -2,7 +2,8 @@
 
 `import guideway` loads no other module. A name is imported from its home at its first use
 (PEP 562), so constraints work without torch, and `guideway --help` without numpy. `TYPE_CHECKING`
-repeats the table of homes for type checkers and editors; a test compares the two.
+repeats the table of homes for type checkers and editors, which read `import A as A` as public; a
+test compares the two.
 """
 
 import logging
@@ -10,148 +11,93 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from guideway.api.describe import describe
-    from guideway.api.engine import Engine
-    from guideway.api.linting.lint import lint
-    from guideway.api.load import load, ngram, train_heads
-    from guideway.api.memory import Memory, memory
-    from guideway.api.model import Model
+    from guideway.api.describe import describe as describe
+    from guideway.api.engine import Engine as Engine
+    from guideway.api.linting.lint import lint as lint
+    from guideway.api.load import load as load, ngram as ngram, train_heads as train_heads
+    from guideway.api.memory import Memory as Memory, memory as memory
+    from guideway.api.model import Model as Model
     from guideway.api.recipes import (
-        cfg,
-        context_aware,
-        contrast,
-        dexperts,
-        dola,
-        gedi,
-        maximum,
-        minimum,
-        proxy_tune,
-        published,
+        cfg as cfg,
+        context_aware as context_aware,
+        contrast as contrast,
+        dexperts as dexperts,
+        dola as dola,
+        gedi as gedi,
+        maximum as maximum,
+        minimum as minimum,
+        proxy_tune as proxy_tune,
+        published as published,
     )
-    from guideway.api.result import Part, Result
-    from guideway.api.watermark import Watermark
-    from guideway.chat.tools import ToolCall, tools
-    from guideway.constraint.batch import fill_bitmask
-    from guideway.constraint.caches import CacheInfo, cache_info, clear_cache, warmup
-    from guideway.constraint.comparison import Comparison
-    from guideway.constraint.compile import compile
-    from guideway.constraint.matcher import Matcher
-    from guideway.context_free.lark.indenter import ItemIndenter
-    from guideway.context_free.lark.source import Lark
-    from guideway.context_free.shipped_sources import grammar
+    from guideway.api.result import Part as Part, Result as Result
+    from guideway.api.watermark import Watermark as Watermark
+    from guideway.chat.tools import ToolCall as ToolCall, tools as tools
+    from guideway.constraint.batch import fill_bitmask as fill_bitmask
+    from guideway.constraint.caches import (
+        CacheInfo as CacheInfo,
+        cache_info as cache_info,
+        clear_cache as clear_cache,
+        warmup as warmup,
+    )
+    from guideway.constraint.comparison import Comparison as Comparison
+    from guideway.constraint.compile import compile as compile
+    from guideway.constraint.matcher import Matcher as Matcher
+    from guideway.context_free.lark.indenter import ItemIndenter as ItemIndenter
+    from guideway.context_free.lark.source import Lark as Lark
+    from guideway.context_free.shipped_sources import grammar as grammar
     from guideway.errors import (
-        DeadEndError,
-        GenerationInterrupted,
-        GuidewayError,
-        GuidewayWarning,
-        InvalidValueError,
-        LimitError,
-        ModelError,
-        SourceError,
-        TokenRejected,
-        UnsatisfiableError,
-        UnsupportedError,
+        DeadEndError as DeadEndError,
+        GenerationInterrupted as GenerationInterrupted,
+        GuidewayError as GuidewayError,
+        GuidewayWarning as GuidewayWarning,
+        InvalidValueError as InvalidValueError,
+        LimitError as LimitError,
+        ModelError as ModelError,
+        SourceError as SourceError,
+        TokenRejected as TokenRejected,
+        UnsatisfiableError as UnsatisfiableError,
+        UnsupportedError as UnsupportedError,
     )
-    from guideway.json_schema.source import JsonSchema
-    from guideway.language.budget import Budget
-    from guideway.logits.bitmask import allocate_token_bitmask, apply_token_bitmask_inplace
-    from guideway.logits.classifier import Classifier
-    from guideway.logits.classifier_sources import Lexicon, classifier, fudge
-    from guideway.sampling.settings import Sampling
-    from guideway.sampling.speculation import best_gamma, expected_speedup
-    from guideway.sources.json_style import Whitespace
+    from guideway.json_schema.source import JsonSchema as JsonSchema
+    from guideway.language.budget import Budget as Budget
+    from guideway.logits.bitmask import (
+        allocate_token_bitmask as allocate_token_bitmask,
+        apply_token_bitmask_inplace as apply_token_bitmask_inplace,
+    )
+    from guideway.logits.classifier import Classifier as Classifier
+    from guideway.logits.classifier_sources import (
+        Lexicon as Lexicon,
+        classifier as classifier,
+        fudge as fudge,
+    )
+    from guideway.sampling.settings import Sampling as Sampling
+    from guideway.sampling.speculation import (
+        best_gamma as best_gamma,
+        expected_speedup as expected_speedup,
+    )
+    from guideway.sources.json_style import Whitespace as Whitespace
     from guideway.sources.regions import (
-        capture,
-        regions,
-        special,
-        substring,
-        tag,
-        tagged,
-        thinking,
-        until,
+        capture as capture,
+        regions as regions,
+        special as special,
+        substring as substring,
+        tag as tag,
+        tagged as tagged,
+        thinking as thinking,
+        until as until,
     )
-    from guideway.sources.sources import Choice, Gbnf, Regex, Text, repeat, source
-    from guideway.vocabulary.healing import heal
-    from guideway.vocabulary.vocabulary import Vocabulary
+    from guideway.sources.sources import (
+        Choice as Choice,
+        Gbnf as Gbnf,
+        Regex as Regex,
+        Text as Text,
+        repeat as repeat,
+        source as source,
+    )
+    from guideway.vocabulary.healing import heal as heal
+    from guideway.vocabulary.vocabulary import Vocabulary as Vocabulary
 
 __version__ = "0.2.0"  # the only place: pyproject.toml reads it
-
-__all__ = [
-    "Budget",
-    "CacheInfo",
-    "Choice",
-    "Classifier",
-    "Comparison",
-    "DeadEndError",
-    "Engine",
-    "Gbnf",
-    "GenerationInterrupted",
-    "GuidewayError",
-    "GuidewayWarning",
-    "InvalidValueError",
-    "ItemIndenter",
-    "JsonSchema",
-    "Lark",
-    "Lexicon",
-    "LimitError",
-    "Matcher",
-    "Memory",
-    "Model",
-    "ModelError",
-    "Part",
-    "Regex",
-    "Result",
-    "Sampling",
-    "SourceError",
-    "Text",
-    "TokenRejected",
-    "ToolCall",
-    "UnsatisfiableError",
-    "UnsupportedError",
-    "Vocabulary",
-    "Watermark",
-    "Whitespace",
-    "allocate_token_bitmask",
-    "apply_token_bitmask_inplace",
-    "best_gamma",
-    "cache_info",
-    "capture",
-    "cfg",
-    "classifier",
-    "clear_cache",
-    "compile",
-    "context_aware",
-    "contrast",
-    "describe",
-    "dexperts",
-    "dola",
-    "expected_speedup",
-    "fill_bitmask",
-    "fudge",
-    "gedi",
-    "grammar",
-    "heal",
-    "lint",
-    "load",
-    "maximum",
-    "memory",
-    "minimum",
-    "ngram",
-    "proxy_tune",
-    "published",
-    "regions",
-    "repeat",
-    "source",
-    "special",
-    "substring",
-    "tag",
-    "tagged",
-    "thinking",
-    "tools",
-    "train_heads",
-    "until",
-    "warmup",
-]
 
 _NAMES: Final = {
     "api.describe": "describe",
@@ -196,6 +142,7 @@ HOMES: Final = {
     for name, home in sorted((name, home) for home in _NAMES for name in _NAMES[home].split())
 }
 """The module of each public name."""
+__all__ = list(HOMES)  # pyright: ignore[reportUnsupportedDunderAll]
 
 logging.getLogger("guideway").addHandler(logging.NullHandler())
 
@@ -218,4 +165,4 @@ if not TYPE_CHECKING:  # otherwise type checkers accept every misspelt name
 
 def __dir__() -> list[str]:
     """List the public names, for `dir(guideway)` and completion in a shell."""
-    return list(__all__)
+    return [*HOMES]
