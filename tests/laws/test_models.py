@@ -1,4 +1,4 @@
-"""The laws of `LanguageModel`, `CroppingModel` and `StaticModel`: each row is what it is alone.
+"""The laws of `LanguageModel`, `CroppingModel` and static memory: each row is what it is alone.
 
 They hold of the fake model, of n-grams, of llama.cpp, and of transformers of different kinds with
 random weights (rotary and absolute positions, sliding windows).
@@ -9,7 +9,6 @@ import random
 import pytest
 import torch
 
-from guideway.models.protocol import StaticModel
 from guideway.models.transformers import TransformersModel
 from small_models import KINDS, LLAMA_CPP, model
 
@@ -134,7 +133,7 @@ def test_columns_that_no_row_needs_are_given_up():
 @torch.inference_mode()
 def test_rows_in_memory_are_read_as_rows_of_a_cache(kind: str):
     own = model(kind)
-    assert isinstance(own, StaticModel)
+    assert isinstance(own, TransformersModel)
     cache, _ = own.prefill(PROMPTS)
     order = [2, 0, 1, 1]
     memory = own.allocate(cache, len(order), LENGTH)

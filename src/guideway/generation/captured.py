@@ -45,7 +45,7 @@ from guideway.generation.stopping import check_stop
 from guideway.logits.evaluate import Step, evaluate
 from guideway.logits.expr import Leaf
 from guideway.logits.mask import send, unpack
-from guideway.models.protocol import StaticModel
+from guideway.models.transformers import TransformersModel
 from guideway.sampling.noise import keys
 from guideway.vocabulary.vocabulary import Vocabulary
 
@@ -247,9 +247,7 @@ class Frame:
         self._ensemble, self.board = ensemble, board
         self.tokens = torch.zeros(rows, dtype=torch.int64, device=ensemble.device)
         self.memories = tuple(
-            cast("StaticModel[Any, Any]", each.model).allocate(
-                own, rows * len(each.contexts), length
-            )
+            cast("TransformersModel", each.model).allocate(own, rows * len(each.contexts), length)
             for each, own in zip(ensemble.backbones, cache.caches, strict=True)
         )
         aligned = (each.alignment for each in ensemble.backbones)
@@ -290,7 +288,7 @@ class Captured:
     def __init__(self, ensemble: Ensemble, how: Strategy, batch: Batch) -> None:
         """Rows that have a token each, and the cache of all before it."""
         self._ensemble, self._how, self.batch = ensemble, how, batch
-        self._models = [cast("StaticModel[Any, Any]", each.model) for each in ensemble.backbones]
+        self._models = [cast("TransformersModel", each.model) for each in ensemble.backbones]
         self._frame: Frame | None = None
         self._key: Hashable = None
         self._filled, self._charts = list[Sequence](), list[Tables]()  # of each slot of the frame

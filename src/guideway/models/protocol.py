@@ -12,13 +12,6 @@ A `CroppingModel` can also forget tokens and join rows, which speculation and th
 - `concat` copies: rows of several caches, of different lengths, are one batch. A model whose cache
   cannot forget tokens has `joins = True` if it can do this.
 
-A `StaticModel` can read tokens in memory that never moves, which a captured graph needs:
-
-- After `load`, row n of the memory is as row `rows[n]` of the cache, which stays usable.
-- `decode` gives what `extend` by one token gives, in place, and asks the host for nothing.
-- After `rewind`, each row is as if its last tokens had never been read.
-- `thaw` copies rows, without their last tokens, to a cache that `extend` and `select` take.
-
 A `VariedModel` has low-rank adapters and early exits (logits after block k):
 
 - Head 0 is the model itself, as in `prefill` and `extend`; head n is exit `exits[n − 1]`.
@@ -47,7 +40,6 @@ from guideway.models.adapter import Adapter
 from guideway.vocabulary.vocabulary import Vocabulary
 
 Cache = TypeVar("Cache")
-Memory = TypeVar("Memory")
 States: TypeAlias = list[Tensor]
 """For each row the last hidden states after the tokens that it has just read, [tokens, hidden]."""
 
@@ -120,41 +112,6 @@ class CroppingModel(LanguageModel[Cache], Protocol[Cache]):
 
     def nbytes(self, cache: Cache) -> int:
         """The memory that a cache takes, in bytes."""
-        ...
-
-
-@runtime_checkable
-class StaticModel(CroppingModel[Cache], Protocol[Cache, Memory]):
-    """A model that reads one token a row in memory of a fixed size and place."""
-
-    def columns(self, cache: Cache) -> int:
-        """The tokens of each row of a cache, with padding."""
-        ...
-
-    def allocate(self, cache: Cache, rows: int, length: int) -> Memory:
-        """Memory for so many rows of `length` tokens, of the types that `cache` has."""
-        ...
-
-    def load(self, memory: Memory, cache: Cache, rows: Sequence[int]) -> None:
-        """Copy these rows of a cache."""
-        ...
-
-    def decode(
-        self, memory: Memory, tokens: Int[Tensor, "batch"]
-    ) -> Float[Tensor, "batch vocabulary"]:
-        """The logits after one more token in each row."""
-        ...
-
-    def nbytes(self, cache: Cache | Memory) -> int:
-        """The memory that a cache takes, or such a memory, in bytes."""
-        ...
-
-    def rewind(self, memory: Memory, count: int) -> None:
-        """Forget the last tokens of all rows."""
-        ...
-
-    def thaw(self, memory: Memory, rows: Sequence[int], less: int) -> Cache:
-        """A cache of these rows, without their last `less` tokens."""
         ...
 
 

@@ -63,7 +63,12 @@ class TransformersCache:
 @final
 @dataclass(frozen=True, slots=True)
 class StaticMemory:
-    """Keys and values of a batch in tensors that never move.
+    """Keys and values of a batch in tensors that never move, which a captured graph needs.
+
+    - After `load`, row n is as row `rows[n]` of the cache, which stays usable.
+    - `decode` gives what `extend` by one token gives, in place, and asks the host for nothing.
+    - After `rewind`, each row is as if its last tokens had never been read.
+    - `thaw` copies rows, without their last tokens, to a cache that `extend` and `select` take.
 
     Attributes:
         past: transformers' static layers, which count the columns that were read.
@@ -309,10 +314,12 @@ class TransformersModel:
         return TransformersCache(past, attention, lengths, adapters)
 
     def columns(self, cache: TransformersCache) -> int:
+        """The tokens of each row of a cache, with padding."""
         return cache.past.get_seq_length()
 
     @torch.inference_mode()
     def allocate(self, cache: TransformersCache, rows: int, length: int) -> StaticMemory:
+        """Memory for so many rows of `length` tokens, of the types that `cache` has."""
         layers = list[Any]()
         for layer in cache.past.layers:
             layers.append(StaticLayer(max_cache_len=length))
@@ -340,6 +347,7 @@ class TransformersModel:
     def decode(
         self, memory: StaticMemory, tokens: Int[Tensor, "batch"]
     ) -> Float[Tensor, "batch vocabulary"]:
+        """The logits after one more token in each row."""
         arguments: dict[str, Any] = {"attention_mask": memory.attention, self._past: memory.past}
         if "position_ids" in self._accepted:
             # Rows that have ended read on, beyond the last position that a model may have.
@@ -367,6 +375,7 @@ class TransformersModel:
         return TransformersCache(past, padded, lengths, (None,) * len(rows))
 
     def nbytes(self, cache: TransformersCache | StaticMemory) -> int:
+        """The memory that a cache takes, or such a memory, in bytes."""
         tensors = (each for layer in cache.past.layers for each in (layer.keys, layer.values))
         return sum(each.untyped_storage().nbytes() for each in tensors)
 

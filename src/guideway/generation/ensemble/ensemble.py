@@ -41,9 +41,9 @@ from guideway.models.protocol import (
     HiddenModel,
     LanguageModel,
     States,
-    StaticModel,
     VariedModel,
 )
+from guideway.models.transformers import TransformersModel
 from guideway.vocabulary.vocabulary import Vocabulary
 from guideway.watermark.scheme import Scheme
 
@@ -185,13 +185,12 @@ class Backbone:
         return cache, self.split(logits, len(tokens))
 
     def decode(self, memory: Any, tokens: Int[Tensor, "batch"]) -> Logits:
-        """`extend` by one token, in the memory of a static model."""
+        """`extend` by one token, in memory that never moves."""
         if self.alignment is not None:
             tokens = self.alignment.tokens(tokens[:, None])[:, 0]
-        model = cast("StaticModel[Any, Any]", self.model)
-        return self.split(
-            model.decode(memory, tokens.repeat(len(self.contexts)))[None], len(tokens)
-        )
+        model = cast("TransformersModel", self.model)
+        logits = model.decode(memory, tokens.repeat(len(self.contexts)))
+        return self.split(logits[None], len(tokens))
 
     def places(self, rows: Sequence[int], count: int) -> list[int]:
         """These of `count` rows, in every context."""
@@ -388,8 +387,8 @@ class Ensemble:
         """Return True if all models can decode in fixed memory, on one device, the same ids."""
         return self.crops and not any(
             each.varied
-            or not isinstance(each.model, StaticModel)
-            or each.model.device != self.device  # pyright: ignore[reportUnknownMemberType]
+            or not isinstance(each.model, TransformersModel)
+            or each.model.device != self.device
             or (each.alignment is not None and not each.alignment.straight)
             for each in self.backbones
         )
