@@ -87,7 +87,7 @@ def look_into(sdist: Path, wheel: Path) -> None:
     """Check that files which are no modules are there."""
     with zipfile.ZipFile(wheel) as archive:
         packed = set(archive.namelist())
-    data = {"py.typed", "grammars/json.lark", "api/tokens.js", "server/page/index.html"}
+    data = {"py.typed", "grammars/json.lark", "generation/row/tokens.js", "server/page/index.html"}
     assert {f"guideway/{name}" for name in data} <= packed, sorted(packed)
     with tarfile.open(sdist) as archive:
         sources = {name.partition("/")[2] for name in archive.getnames()}

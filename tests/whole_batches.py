@@ -6,19 +6,20 @@ from typing import Any
 
 from guideway.generation.ensemble.ensemble import Ensemble
 from guideway.generation.loop import Decoding
-from guideway.generation.row.request import Completion, Request
+from guideway.generation.row.request import Request
+from guideway.generation.row.result import Result
 from guideway.models.protocol import LanguageModel
 from guideway.search.loop import Searching
 
 
-def generate(model: LanguageModel[Any] | Ensemble, requests: Requests[Request]) -> list[Completion]:
+def generate(model: LanguageModel[Any] | Ensemble, requests: Requests[Request]) -> list[Result]:
     decoding = Decoding(model, requests)
     for _ in decoding:
         pass
     return decoding.completions
 
 
-def find(model: LanguageModel[Any] | Ensemble, requests: Listed[Request]) -> list[list[Completion]]:
+def find(model: LanguageModel[Any] | Ensemble, requests: Listed[Request]) -> list[list[Result]]:
     searching = Searching(model, requests)
     searching.run()
     return searching.completions

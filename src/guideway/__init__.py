@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         proxy_tune as proxy_tune,
         published as published,
     )
-    from guideway.api.result import Part as Part, Result as Result
+    from guideway.api.part import Part as Part
     from guideway.api.watermark import Watermark as Watermark
     from guideway.chat.tools import ToolCall as ToolCall, tools as tools
     from guideway.constraint.batch import fill_bitmask as fill_bitmask
@@ -58,6 +58,7 @@ if TYPE_CHECKING:
         UnsatisfiableError as UnsatisfiableError,
         UnsupportedError as UnsupportedError,
     )
+    from guideway.generation.row.result import Result as Result
     from guideway.json_schema.source import JsonSchema as JsonSchema
     from guideway.language.budget import Budget as Budget
     from guideway.logits.bitmask import (
@@ -109,7 +110,7 @@ _NAMES: Final = {
     "api.recipes": (
         "cfg context_aware contrast dexperts dola gedi maximum minimum proxy_tune published"
     ),
-    "api.result": "Part Result",
+    "api.part": "Part",
     "api.watermark": "Watermark",
     "chat.tools": "ToolCall tools",
     "constraint.batch": "fill_bitmask",
@@ -124,6 +125,7 @@ _NAMES: Final = {
         "DeadEndError GenerationInterrupted GuidewayError GuidewayWarning InvalidValueError "
         "LimitError ModelError SourceError TokenRejected UnsatisfiableError UnsupportedError"
     ),
+    "generation.row.result": "Result",
     "json_schema.source": "JsonSchema",
     "language.budget": "Budget",
     "logits.bitmask": "allocate_token_bitmask apply_token_bitmask_inplace",

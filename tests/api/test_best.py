@@ -115,7 +115,7 @@ STATS = Stats(0.0, 0.0, 0.0, 0.0, 0.0, 0)
 def result(value: Any, score: float, error: str = "", ended: Any = "stop") -> gw.Result:
     text = json.dumps(value) if value is not None else ""
     refused = gw.GuidewayError(error) if error else None
-    return gw.Result(value, text, (), (), 0.0, ended, refused, STATS, score=score)
+    return gw.Result(value, text, (), (), ended, refused, STATS, score=score)
 
 
 def ranked(results: list[gw.Result], by: Any = "majority") -> list[tuple[Any, float | None]]:

@@ -10,7 +10,7 @@ import torch
 import guideway as gw
 from guideway.api.jobs import Call
 from guideway.generation.ensemble.ensemble import Ensemble
-from guideway.generation.row.request import Completion
+from guideway.generation.row.result import Result
 from guideway.models.fake import FakeModel
 from whole_batches import generate
 
@@ -20,7 +20,7 @@ END = len(SPELLED)
 LIST = ["//s", "/ht", "s", "//", ""]
 
 
-def completion(prompt: str, source: Any = None, seed: int = 0, **settings: Any) -> Completion:
+def completion(prompt: str, source: Any = None, seed: int = 0, **settings: Any) -> Result:
     model = gw.Model(FakeModel.random(WORDS, seed))
     whole = {"seed": seed, "max_new_tokens": 6} | settings
     call = Call(Ensemble(model.whole), prompt, source, **whole, heal=True)

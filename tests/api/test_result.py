@@ -12,8 +12,8 @@ from pydantic import BaseModel
 
 import guideway as gw
 from guideway.api import result as notebook
-from guideway.api.result import Result
 from guideway.generation.row.request import Stats
+from guideway.generation.row.result import Result
 from guideway.models.fake import FakeModel
 
 VOCABULARY = gw.Vocabulary([bytes((b,)) for b in range(256)] + [b"<eos>"], {256})
@@ -31,7 +31,7 @@ class Rude:
 
 
 def result(value: Any, text: str = "", error: gw.GuidewayError | None = None) -> Result:
-    return Result(value, text, (), (), 0.0, "error" if error else "stop", error, Stats())
+    return Result(value, text, (), (), "error" if error else "stop", error, Stats())
 
 
 SHOWN: dict[str, Any] = {
@@ -73,7 +73,7 @@ def test_the_value_of_a_part_is_read_when_it_is_asked_for(monkeypatch: pytest.Mo
         read.append(text)
         return text
 
-    monkeypatch.setattr("guideway.api.result.partial_value", partial)
+    monkeypatch.setattr("guideway.api.part.partial_value", partial)
     parts = [*MODEL.stream("x", gw.JsonSchema({"type": "integer"}), max_new_tokens=3, seed=1)]
     assert not read
     assert parts[0].value == parts[0].text

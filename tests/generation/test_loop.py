@@ -9,7 +9,8 @@ import guideway as gw
 from guideway.constraint.longest_path import longest_path
 from guideway.errors import GuidewayError, ModelError
 from guideway.generation.loop import Decoding
-from guideway.generation.row.request import Completion, Request
+from guideway.generation.row.request import Request
+from guideway.generation.row.result import Result
 from guideway.models.fake import FakeModel
 from json_schemas import MANY_MEGABYTES
 from whole_batches import generate
@@ -35,7 +36,7 @@ def wants(likes: bytes) -> FakeModel:
     return FakeModel(BYTES, lambda prefix: [4.0 * (token in {*likes}) for token in range(259)])
 
 
-def one(model: FakeModel, pattern: Any = None, **settings: object) -> Completion:
+def one(model: FakeModel, pattern: Any = None, **settings: object) -> Result:
     source = gw.Regex(pattern) if isinstance(pattern, str) else pattern
     constraint = None if source is None else gw.compile(source, model.vocabulary)
     return generate(model, [Request((0,), constraint, gw.Sampling.of(settings))])[0]

@@ -8,7 +8,8 @@ import torch
 
 from guideway.constraint.compile import compile as compile_source
 from guideway.errors import DeadEndError, LimitError
-from guideway.generation.row.request import Completion, Request
+from guideway.generation.row.request import Request
+from guideway.generation.row.result import Result
 from guideway.models.fake import FakeModel
 from guideway.sampling.settings import Sampling
 from guideway.sources.sources import Regex
@@ -30,7 +31,7 @@ def text(model: FakeModel, prompt: tuple[int, ...] = (D,), **settings: object) -
 
 def one(
     model: FakeModel, prompt: tuple[int, ...] = (D,), pattern: str | None = None, **settings: object
-) -> Completion:
+) -> Result:
     constraint = None if pattern is None else compile_source(Regex(pattern), model.vocabulary)
     given = {"max_new_tokens": 8, **settings}
     return generate(model, [Request(prompt, constraint, Sampling.of(given))])[0]

@@ -20,7 +20,8 @@ from guideway.generation import scheduling, step
 from guideway.generation.ensemble.ensemble import Ensemble
 from guideway.generation.limits import checked
 from guideway.generation.paged import PagedRows, readable
-from guideway.generation.row.request import Completion, Request
+from guideway.generation.row.request import Request
+from guideway.generation.row.result import Result
 from guideway.generation.row.sequence import Sequence
 from guideway.generation.scheduling import Batches, Scheduler
 from guideway.generation.speculation import Rates, Speculation
@@ -127,7 +128,7 @@ def requests(model: Model) -> list[Request]:
 
 
 @cache
-def alone(model: Model, place: int) -> Completion:
+def alone(model: Model, place: int) -> Result:
     return generate(ensemble(model), [requests(model)[place]])[0]
 
 
@@ -155,7 +156,7 @@ def drain(scheduler: Scheduler, rows: list[Sequence]) -> None:
     assert not scheduler.step()
 
 
-def bare(done: Completion) -> Completion:
+def bare(done: Result) -> Result:
     """Without what rounding changes."""
     return replace(done, logprobs=(), log_allowed=(), log_end=0.0, trace=None)
 

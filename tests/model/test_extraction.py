@@ -19,7 +19,7 @@ from guideway.sampling.settings import Sampling
 
 if TYPE_CHECKING:
     from guideway.api.model import Model
-    from guideway.api.result import Result
+    from guideway.generation.row.result import Result
 
 pytestmark = pytest.mark.model
 

@@ -14,7 +14,8 @@ from transformers.models.llama import LlamaConfig, LlamaForCausalLM
 
 import guideway as gw
 import small_models
-from guideway.generation.row.request import Completion, Request
+from guideway.generation.row.request import Request
+from guideway.generation.row.result import Result
 from guideway.models.fake import FakeModel
 from guideway.sampling.noise import gumbel, stream
 from guideway.sampling.settings import Sampling
@@ -98,7 +99,7 @@ def some_settings(chance: random.Random) -> dict[str, Any]:
 
 
 def alike(
-    found: list[Completion], expected: list[tuple[tuple[int, ...], float]], error: float = 1e-5
+    found: list[Result], expected: list[tuple[tuple[int, ...], float]], error: float = 1e-5
 ) -> None:
     assert [done.tokens for done in found] == [tokens for tokens, _ in expected]
     scores = [score for _, score in expected]
@@ -266,7 +267,7 @@ def test_as_many_beams_as_there_are_texts_are_exhaustive(seed: int):
     assert [done.score for done in found] == pytest.approx([log for _, log in ranked], abs=1e-5)
 
 
-def held(pattern: str, words: bytes, logits: Any, **settings: Any) -> list[Completion]:
+def held(pattern: str, words: bytes, logits: Any, **settings: Any) -> list[Result]:
     vocabulary = gw.Vocabulary([bytes([byte]) for byte in words] + [b"<eos>"], {len(words)})
     constraint = gw.compile(gw.Regex(pattern), vocabulary)
     sampling = Sampling.of(settings)

@@ -16,7 +16,8 @@ import torch
 from torch import Tensor
 
 import guideway as gw
-from guideway.generation.row.request import Completion, Request
+from guideway.generation.row.request import Request
+from guideway.generation.row.result import Result
 from guideway.models.fake import FakeModel
 from guideway.sampling.settings import Sampling
 from guideway.search.adaptive import Asap, Node, Rejection
@@ -31,12 +32,12 @@ TOY_TEXTS = {b"00000", *(("1" + "".join(bits)).encode() for bits in product("01"
 ZEROS = (0,) * 5
 
 
-def drawn(model: FakeModel, pattern: str | None, **settings: Any) -> list[Completion]:
+def drawn(model: FakeModel, pattern: str | None, **settings: Any) -> list[Result]:
     source = None if pattern is None else gw.compile(gw.Regex(pattern), model.vocabulary)
     return find(model, [Request((0,), source, Sampling.of({"seed": 1} | settings))])[0]
 
 
-def tokens(found: list[Completion]) -> list[tuple[int, ...]]:
+def tokens(found: list[Result]) -> list[tuple[int, ...]]:
     return [done.tokens for done in found]
 
 

@@ -5,7 +5,8 @@ import math
 import pytest
 
 import guideway as gw
-from guideway.generation.row.request import Completion, Request
+from guideway.generation.row.request import Request
+from guideway.generation.row.result import Result
 from guideway.models.fake import FakeModel
 from guideway.sampling.settings import Sampling
 from guideway.search.loop import Searching
@@ -14,7 +15,7 @@ from whole_batches import find
 BITS = gw.Vocabulary([b"0", b"1", b"<eos>"], eos_ids={2})
 
 
-def interrupted(model: FakeModel, request: Request) -> list[Completion]:
+def interrupted(model: FakeModel, request: Request) -> list[Result]:
     """The completions of a search whose model raises `KeyboardInterrupt`."""
     searching = Searching(model, [request])
     with pytest.raises(KeyboardInterrupt):

@@ -7,7 +7,8 @@ import pytest
 import torch
 
 import guideway as gw
-from guideway.generation.row.request import Completion, Request
+from guideway.generation.row.request import Request
+from guideway.generation.row.result import Result
 from guideway.models.fake import FakeModel
 from guideway.sampling.settings import Sampling
 from guideway.search.adaptive import Rejection
@@ -19,7 +20,7 @@ LETTERS = gw.Vocabulary([*(bytes([b]) for b in b"abctruefls"), b"<eos>"], eos_id
 EXACT = ("rejection", "asap", "smc")
 
 
-def drawn(model: FakeModel, source: Any, **settings: Any) -> list[Completion]:
+def drawn(model: FakeModel, source: Any, **settings: Any) -> list[Result]:
     constraint = None if source is None else gw.compile(source, model.vocabulary)
     return find(model, [Request((0,), constraint, Sampling.of({"seed": 3} | settings))])[0]
 

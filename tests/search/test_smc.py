@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 import guideway as gw
-from guideway.generation.row.request import Completion, Population, Request
+from guideway.generation.row.request import Population, Request
+from guideway.generation.row.result import Result
 from guideway.models.fake import FakeModel
 from guideway.sampling.settings import Sampling
 from guideway.search.draws import log_mean
@@ -18,13 +19,13 @@ BITS = gw.Vocabulary([b"0", b"1", b"<eos>"], eos_ids={2})
 MODEL = FakeModel.random(BITS, 4)
 
 
-def particles(model: FakeModel, pattern: str | None, count: int, **more: Any) -> list[Completion]:
+def particles(model: FakeModel, pattern: str | None, count: int, **more: Any) -> list[Result]:
     source = None if pattern is None else gw.compile(gw.Regex(pattern), model.vocabulary)
     given = {"exactness": "smc", "particles": count, "seed": 2} | more
     return find(model, [Request((0,), source, Sampling.of(given))])[0]
 
 
-def population(found: list[Completion]) -> Population:
+def population(found: list[Result]) -> Population:
     assert found[0].population is not None
     return found[0].population
 

@@ -8,7 +8,8 @@ import pytest
 import torch
 
 import guideway as gw
-from guideway.generation.row.request import Completion, Request
+from guideway.generation.row.request import Request
+from guideway.generation.row.result import Result
 from guideway.models.fake import FakeModel
 from guideway.sampling.noise import gumbel, keys, streams
 from guideway.sampling.settings import Sampling
@@ -31,7 +32,7 @@ def truth() -> dict[str, float]:
 
 
 @cache
-def samples(beams: int, count: int | None = None) -> list[list[Completion]]:
+def samples(beams: int, count: int | None = None) -> list[list[Result]]:
     """Many independent runs, as one batch."""
     constraint = gw.compile(gw.Regex(PATTERN), BITS)
     sampling = Sampling(

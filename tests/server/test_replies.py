@@ -6,9 +6,9 @@ import pytest
 
 import guideway as gw
 from guideway.api.parsing.values import called, read_captures, read_value
-from guideway.api.result import Result
 from guideway.chat.tool_formats import FORMATS
 from guideway.generation.row.request import Stats
+from guideway.generation.row.result import Result
 from guideway.server.replies import CLOSED, OPENED, Form, Growth, Reply, field_of
 from guideway.sources.regions import capture, until
 from guideway.sources.sources import Literal
@@ -28,7 +28,6 @@ def result_of(source: Any, text: str) -> Result[Any]:
         text=text,
         tokens=tokens,
         logprobs=(),
-        log_z=0.0,
         finish_reason="stop",
         error=None,
         stats=Stats(),

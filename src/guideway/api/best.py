@@ -16,9 +16,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast, final
 
-from guideway.api.result import Result
 from guideway.errors import UnsupportedError
-from guideway.generation.row.request import Completion
+from guideway.generation.row.result import Result
 from guideway.logits.classifier import Classifier, ClassifierTerm, classify
 from guideway.sampling.judges import number_from
 from guideway.sampling.settings import Sampling
@@ -35,7 +34,7 @@ class Candidates:
     prompt: str = ""  # the prompt as a text, for classifiers; "" for chats
 
 
-def model_score(done: Completion, sampling: Sampling) -> float:
+def model_score(done: Result, sampling: Sampling) -> float:
     """The log-probability of what was drawn over the power of its length; 0 of an empty text."""
     power = 0.0 if sampling.length_penalty is None else float(sampling.length_penalty)
     return (math.fsum(done.logprobs) + done.log_end) / max(1, len(done.log_allowed)) ** power

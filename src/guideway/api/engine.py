@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, final, overload
 from guideway.api.arguments import StreamArguments
 from guideway.api.jobs import Call, Job
 from guideway.api.model import Model, as_model
+from guideway.api.part import Part
 from guideway.api.prompts import Prompt
-from guideway.api.result import Part, Result
 from guideway.api.running import RunOptions, read_result
 from guideway.api.speculate import speculation
 from guideway.errors import InvalidValueError, ModelError, UnsupportedError
@@ -36,6 +36,7 @@ from guideway.generation.limits import checked
 from guideway.generation.marking import check_markable
 from guideway.generation.paged import PagedRows, readable
 from guideway.generation.row.request import Event, peak_memory
+from guideway.generation.row.result import Result
 from guideway.generation.row.sequence import Sequence
 from guideway.generation.scheduling import Batches, Scheduler
 from guideway.generation.speculation import Speculation

@@ -7,7 +7,6 @@ from typing import Any, Final, final
 from guideway.api.best import widened
 from guideway.api.describe import describe
 from guideway.api.prompts import Prompt, read_sampling, read_source, split_prompts, spread
-from guideway.api.result import Result
 from guideway.api.speculate import check_speculate
 from guideway.chat.messages import Plain, read_messages
 from guideway.chat.tools import tools_of
@@ -19,6 +18,7 @@ from guideway.generation.ensemble.prompt import Prompt as Read
 from guideway.generation.ensemble.views import read
 from guideway.generation.limits import checked
 from guideway.generation.row.request import Request
+from guideway.generation.row.result import Result
 from guideway.language.budget import Budget
 from guideway.sampling.settings import Sampling
 from guideway.sources.sources import Source, Text, check_flag

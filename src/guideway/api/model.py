@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, final, get_args, overload
 from torch import Tensor
 
 from guideway.api.jobs import Call, check_lossless, prompts_of, read_prompts
+from guideway.api.part import Part
 from guideway.api.prompts import Prompt, read_choices, split_prompts
-from guideway.api.result import Part, Result
 from guideway.api.running import RunOptions, run, stream
 from guideway.errors import DeadEndError, SourceError, UnsupportedError, brief, one_line
 from guideway.generation.ensemble.ensemble import Ensemble, reading
@@ -32,6 +32,7 @@ from guideway.generation.ensemble.leaf import Reading
 from guideway.generation.ensemble.prefix_cache import PrefixCache
 from guideway.generation.ensemble.prompt import PromptReader
 from guideway.generation.ensemble.views import LastToken, Rewritten, System, View
+from guideway.generation.row.result import Result
 from guideway.generation.score import score
 from guideway.generation.stopping import in_thread
 from guideway.logits import expr

@@ -18,11 +18,11 @@ from guideway.api.arguments import Wrong
 from guideway.api.best import Candidates, best, model_score
 from guideway.api.jobs import Call, Failed, Job
 from guideway.api.parsing.values import as_message, called, read_captures, read_value
-from guideway.api.result import Part, Result
+from guideway.api.part import Part
 from guideway.api.speculate import speculation
 from guideway.errors import GenerationInterrupted, GuidewayError, InvalidValueError
 from guideway.generation.loop import Decoding
-from guideway.generation.row.request import Completion
+from guideway.generation.row.result import Result
 from guideway.generation.stopping import awaited
 from guideway.language.special_tokens import beginning
 from guideway.models.progress import Progress, rows_shown
@@ -185,7 +185,7 @@ class _Batch:
         if self._options.on_error == "raise":
             raise error
 
-    def _set_result(self, n: int, job: Job, done: Completion) -> None:
+    def _set_result(self, n: int, job: Job, done: Result) -> None:
         if n not in self._found or done.finish_reason != "interrupted":
             self._found[n] = read_result(job, done, self._call.ensemble.vocabulary)
 
@@ -218,8 +218,8 @@ class _Batch:
                 raise error
 
 
-def read_result(job: Job, done: Completion, vocabulary: Vocabulary) -> Result:
-    """The result of a row, with its value."""
+def read_result(job: Job, done: Result, vocabulary: Vocabulary) -> Result:
+    """A text with its value, which is read here."""
     sampling = job.request.sampling
     value: Any = None
     error = done.error
@@ -234,26 +234,15 @@ def read_result(job: Job, done: Completion, vocabulary: Vocabulary) -> Result:
         captures, missing = read_captures(job.source, data, constraint.vocabulary)
         error = error or missing
     calls = called(value, (job.request.prompt, done.tokens))
-    return Result(
+    return replace(
+        done,
         value=calls or value,
-        text=done.text,
-        tokens=done.tokens,
-        logprobs=done.logprobs,
-        log_z=done.log_z,
-        finish_reason=done.finish_reason,
         error=error,
-        stats=done.stats,
-        seed=done.seed,
-        trace=done.trace,
         score=done.score if sampling.best_of is None else model_score(done, sampling),
-        weight=done.weight,
-        population=done.population,
-        attempts=done.attempts,
         captures=captures,
         tool_calls=calls,
         message=as_message(job.source, done.text, calls),
         pieces=tuple(vocabulary.shown(token).decode(errors="replace") for token in done.tokens),
-        log_allowed=done.log_allowed,
     )
 
 

@@ -34,7 +34,8 @@ from guideway.errors import (
 
 if TYPE_CHECKING:
     from guideway.api.model import Model
-    from guideway.api.result import Part, Result
+    from guideway.api.part import Part
+    from guideway.generation.row.result import Result
 
 
 Prompt: TypeAlias = str | Sequence[Mapping[str, Any]]
@@ -269,7 +270,7 @@ def _results(
 
     Ctrl-C is raised after the last row before the first unfinished one.
     """
-    from guideway.api.result import Result
+    from guideway.generation.row.result import Result
 
     more: dict[str, Any] = {**settings, "on_error": "return", "batch_size": at_once}
     for first in range(0, len(rows), at_once):

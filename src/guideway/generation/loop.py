@@ -24,13 +24,13 @@ from guideway.generation.ensemble.threads import release_threads
 from guideway.generation.limits import checked
 from guideway.generation.marking import check_markable
 from guideway.generation.row.request import (
-    Completion,
     Event,
     OnError,
     Request,
     peak_memory,
     raise_error,
 )
+from guideway.generation.row.result import Result
 from guideway.generation.row.sequence import Sequence
 from guideway.generation.scheduling import Batches
 from guideway.generation.speculation import Speculation
@@ -213,7 +213,7 @@ class Decoding:
             yield from events
 
     @property
-    def completions(self) -> list[Completion]:
+    def completions(self) -> list[Result]:
         """Result of each request, complete or not."""
         memory = peak_memory(self._ensemble.device)
         return [row.completion(memory) for row in self._rows]

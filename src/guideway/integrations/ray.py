@@ -24,10 +24,10 @@ from guideway.api.jobs import Call
 from guideway.api.load import load
 from guideway.api.model import Model, as_model
 from guideway.api.prompts import Prompt
-from guideway.api.result import Result
 from guideway.errors import GuidewayError, ModelError, SourceError
 from guideway.extras import library
 from guideway.generation.ensemble.ensemble import Ensemble
+from guideway.generation.row.result import Result
 
 ONGOING: Final = 80  # requests of a replica
 COLUMNS: Final = ("value", "text", "error", "finish_reason")

@@ -40,7 +40,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from guideway.errors import DeadEndError, LimitError
-from guideway.generation.row.request import Completion
+from guideway.generation.row.result import Result
 from guideway.generation.row.sequence import Sequence
 from guideway.sampling.noise import uniform
 from guideway.search.base import Kind, Scores, blamed
@@ -201,7 +201,7 @@ class Asap:
             self._failed = 0
         return []
 
-    def completions(self, memory: int) -> list[Completion]:
+    def completions(self, memory: int) -> list[Result]:
         """The texts in the order of drawing; after an interruption those so far."""
         return [row.completion(memory) for row in self._found or [*self.rows, self._root][:1]]
 
@@ -260,9 +260,9 @@ class Rejection:
         self._paths, self.rows = going, [path.row for path in going.values()]
         return parents
 
-    def completions(self, memory: int) -> list[Completion]:
+    def completions(self, memory: int) -> list[Result]:
         """The texts accepted, in the order of their numbers; if interrupted, those there are."""
-        made = list[Completion]()
+        made = list[Result]()
         last = -1
         for number in sorted(self._accepted)[: self._count]:
             row = self._accepted[number]

@@ -40,7 +40,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from guideway.errors import DeadEndError
-from guideway.generation.row.request import Completion
+from guideway.generation.row.result import Result
 from guideway.generation.row.sequence import Sequence
 from guideway.sampling.noise import gumbel, stream
 from guideway.sampling.settings import Sampling
@@ -312,7 +312,7 @@ class Beams(OneRound):
         self.rows = [beam.row for group in groups for beam in group.rows]
         return parents
 
-    def completions(self, memory: int) -> list[Completion]:
+    def completions(self, memory: int) -> list[Result]:
         """The texts of the greatest score; if interrupted, those so far."""
         found = [(group.score(beam), beam) for group in self._groups for beam in group.ended]
         if not found:

@@ -24,7 +24,7 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from guideway.errors import DeadEndError
-from guideway.generation.row.request import Completion
+from guideway.generation.row.result import Result
 from guideway.generation.row.sequence import Sequence
 from guideway.logits.filters import largest
 from guideway.search.base import Kind, OneRound, Scores, numbers
@@ -92,7 +92,7 @@ class Contrastive(OneRound):
         self.read = tokens + missed
         return [0] * len(self.rows)
 
-    def completions(self, memory: int) -> list[Completion]:
+    def completions(self, memory: int) -> list[Result]:
         """The text; if interrupted, the text so far."""
         score = self._worth / max(1, self._text.steps)
         return [replace(self._text.completion(memory), score=score)]

@@ -17,7 +17,8 @@ from guideway.generation.draw import Plan, Spread, centred, logits_error
 from guideway.generation.ensemble.ensemble import Ensemble, EnsembleCache, Logits, States
 from guideway.generation.limits import checked
 from guideway.generation.marking import Marking, check_markable, early, late
-from guideway.generation.row.request import Completion, OnError, Request, peak_memory, raise_error
+from guideway.generation.row.request import OnError, Request, peak_memory, raise_error
+from guideway.generation.row.result import Result
 from guideway.generation.row.sequence import Sequence
 from guideway.generation.step import plan_of
 from guideway.generation.stopping import check_stop
@@ -56,7 +57,7 @@ def search_for(root: Sequence) -> Search:
             raise GuidewayError("texts that are drawn by themselves are no search")
 
 
-def certain(root: Sequence, memory: int) -> list[Completion]:
+def certain(root: Sequence, memory: int) -> list[Result]:
     """Results if the text can only be empty and has ended without an end id."""
     done, sampling = root.completion(memory), root.request.sampling
     match sampling.search:
@@ -187,12 +188,12 @@ class Searching:
             self._round(_selected(self._ensemble, begun, [places[n] for n in numbers]))
 
     @property
-    def completions(self) -> list[list[Completion]]:
+    def completions(self) -> list[list[Result]]:
         """Results of each request, best first; one with an error for a failed request."""
         memory = peak_memory(self._ensemble.device)
         return [self._completions_of(root, memory) for root in self._roots]
 
-    def _completions_of(self, root: Sequence, memory: int) -> list[Completion]:
+    def _completions_of(self, root: Sequence, memory: int) -> list[Result]:
         if root.number in self._searches:
             return self._searches[root.number].completions(memory)
         if root.error is None:

@@ -29,7 +29,8 @@ from itertools import pairwise
 from typing import Any, Final, final
 
 from guideway.errors import DeadEndError, ModelError
-from guideway.generation.row.request import Completion, Particle, Population
+from guideway.generation.row.request import Particle, Population
+from guideway.generation.row.result import Result
 from guideway.generation.row.sequence import Sequence
 from guideway.sampling.judges import SHOWN, number_from
 from guideway.sampling.noise import uniform
@@ -108,7 +109,7 @@ class Smc(OneRound):
         self.rows = [self._slots[number].row for number in after]
         return [places[origins[number]] for number in after]
 
-    def completions(self, memory: int) -> list[Completion]:
+    def completions(self, memory: int) -> list[Result]:
         """Draws from the weighted particles; if interrupted, as they are."""
         logs = [slot.log for slot in self._slots]
         population = Population(

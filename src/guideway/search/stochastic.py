@@ -34,7 +34,7 @@ from torch import Tensor
 
 from guideway.automaton.token_tries import has
 from guideway.errors import DeadEndError
-from guideway.generation.row.request import Completion
+from guideway.generation.row.result import Result
 from guideway.generation.row.sequence import Sequence
 from guideway.sampling.noise import gumbel, stream
 from guideway.search.base import Kind, OneRound, Scores, share_losses
@@ -127,7 +127,7 @@ class StochasticBeams(OneRound):
             if log > -math.inf
         ]
 
-    def completions(self, memory: int) -> list[Completion]:
+    def completions(self, memory: int) -> list[Result]:
         """The texts in the order of their numbers; if interrupted, those so far, unweighted."""
         found = [node for node in self._nodes if node.row.finish_reason]
         whole = len(found) == len(self._nodes)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, final
 
-from guideway.api.result import Result
+from guideway.generation.row.result import Result
 from guideway.generation.row.trace import Likely, TracedStep
 from guideway.server.reading import Asked
 from guideway.server.replies import Call, Form, Reply, field_of

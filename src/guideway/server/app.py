@@ -36,7 +36,7 @@ FILES: Final = {
     "/page/page.css": ("guideway.server", "page/page.css", "text/css"),
     "/page/page.js": ("guideway.server", "page/page.js", "text/javascript"),
     "/page/icon.svg": ("guideway.server", "page/icon.svg", "image/svg+xml"),
-    "/page/tokens.js": ("guideway.api", "tokens.js", "text/javascript"),
+    "/page/tokens.js": ("guideway.generation.row", "tokens.js", "text/javascript"),
 }
 HEADERS: Final = {
     "Content-Security-Policy": "default-src 'self'; base-uri 'none'; form-action 'self'; "

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, TypeAlias, final
 
-from guideway.api.result import Part, Result
+from guideway.api.part import Part
+from guideway.generation.row.result import Result
 from guideway.generation.row.trace import TracedStep
 from guideway.server import answers
 from guideway.server.answers import Head

@@ -22,8 +22,8 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from guideway.api.engine import Engine
-from guideway.api.result import Result
 from guideway.extras import installed, library
+from guideway.generation.row.result import Result
 from guideway.server.refusals import Refusal
 
 logger = logging.getLogger("guideway.server.requests")

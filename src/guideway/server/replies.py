@@ -15,11 +15,11 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import Any, Final, TypeAlias, final
 
-from guideway.api.result import Result
 from guideway.chat.parts import parts_of
 from guideway.chat.tool_formats import FORMATS, Format
 from guideway.chat.tool_literals import spelled
 from guideway.chat.tools import Tools
+from guideway.generation.row.result import Result
 from guideway.sources.regions import Special
 from guideway.sources.sources import Choice, Either, Literal, Regex, Source
 from guideway.sources.sources import Sequence as InOrder

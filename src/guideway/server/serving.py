@@ -16,8 +16,9 @@ from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
 from guideway.api.engine import Engine
-from guideway.api.result import Part, Result
+from guideway.api.part import Part
 from guideway.errors import LimitError, SourceError, UnsupportedError
+from guideway.generation.row.result import Result
 from guideway.generation.stopping import in_thread
 from guideway.server import protocol
 from guideway.server.compiling import Compilers

@@ -1,10 +1,9 @@
-"""Values: requests for a row of a batch, and their results."""
+"""Values: requests for a row of a batch, events, and costs."""
 
-import math
 import secrets
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias, final
 
 import torch
@@ -36,7 +35,7 @@ class Request:
         others: tokens of the other contexts of an expression (`generation.ensemble.ensemble`), in
             their order.
         asked: the prompt as a text, for classifiers; "" for chats.
-        trace: tokens kept of each stage for `Completion.trace`; 0 keeps no trace.
+        trace: tokens kept of each stage for `Result.trace`; 0 keeps no trace.
         free: True if the text may be any, cut at `max_new_tokens`, although a constraint restricts
             its tokens.
     """
@@ -162,58 +161,6 @@ class Population:
     particles: tuple[Particle, ...]
     log_evidence: float
     effective_sample_size: float
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Completion:
-    """One generated text.
-
-    Attributes:
-        tokens: the tokens drawn, without end ids. If a stop string ended the text, they include the
-            token that completed it.
-        text: their text without the joint, cut before the stop string.
-        logprobs: the model's own log-probability of each token (natural logarithm), before the
-            constraint, temperature and filters, as vLLM and OpenAI report it; of an expression,
-            that of its arithmetic and its own filters, before classifiers.
-        log_allowed: for each step (one more than tokens if an end id was drawn), the log of the
-            model's probability of all allowed tokens: 0 without a constraint. A token's
-            log-probability under the constraint is `logprob - log_allowed`.
-        log_end: the model's own log-probability of the end id, 0 if none was drawn.
-        finish_reason: "stop" (an end id, a stop string, or nothing more could follow), "length"
-            (max_new_tokens ended a text that could continue, or removed a token that would have
-            been chosen), "interrupted", or "error" if the row failed.
-        seed: the seed of its random choices, None without any.
-        stats: costs.
-        trace: stages of each step, if requested.
-        score: rank in a search: for beams the log-probability over the power of the length, for
-            stochastic beams the perturbed log-probability, for contrastive search the mean score of
-            its tokens.
-        weight: the importance weight of a text drawn without replacement.
-        population: result of sequential Monte Carlo; the text is a draw from it.
-        attempts: number of texts that rejection drew since the previous result, this one included.
-        error: why the row failed.
-    """
-
-    tokens: tuple[int, ...]
-    text: str
-    logprobs: tuple[float, ...]
-    log_allowed: tuple[float, ...]
-    finish_reason: FinishReason
-    seed: int | None
-    stats: Stats = field(compare=False)
-    trace: tuple[TracedStep, ...] | None = None
-    score: float | None = None
-    weight: float | None = None
-    population: Population | None = None
-    attempts: int | None = None
-    log_end: float = 0.0
-    error: GuidewayError | None = None
-
-    @property
-    def log_z(self) -> float:
-        """The allowed mass of all steps, as a logarithm: how far from the model this is."""
-        return math.fsum(self.log_allowed)
 
 
 def peak_memory(device: torch.device) -> int:

@@ -25,7 +25,8 @@ from guideway.automaton.token_tries import count as count_tokens
 from guideway.constraint.compiled import CompiledConstraint, DecodeState
 from guideway.errors import GuidewayError
 from guideway.generation.row.cursor import Choices, Cursor, Free, Held
-from guideway.generation.row.request import Completion, Event, FinishReason, Request, Stats
+from guideway.generation.row.request import Event, FinishReason, Request, Stats
+from guideway.generation.row.result import Result
 from guideway.generation.row.trace import Standing, TracedStep, removed
 from guideway.generation.row.transcript import Transcript
 from guideway.logits.rescore import TextContext
@@ -268,9 +269,11 @@ class Sequence:
         """End here, because of an error of this row alone."""
         self.finish_reason, self.error = "error", error
 
-    def completion(self, memory: int) -> Completion:
+    def completion(self, memory: int) -> Result:
+        """The text so far, without a value; `memory` is the peak in bytes."""
         sampling = self.request.sampling
-        return Completion(
+        return Result(
+            value=None,
             tokens=tuple(self.tokens),
             text=self._transcript.text,
             logprobs=tuple(self._logprobs),

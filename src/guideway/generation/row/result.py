@@ -1,4 +1,4 @@
-"""The results of a generation: `Result`, and `Part` while a text is streamed.
+"""`Result`: a generated text, and its value once that was read.
 
 In notebooks, results are shown by the view of `tokens.js`, which the playground has too. Everything
 that the model wrote is escaped, and nothing is loaded. Where scripts do not run, as in a notebook
@@ -6,6 +6,7 @@ that is not trusted, the text is shown without the view.
 """
 
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -15,12 +16,10 @@ from typing import Any, Generic, final
 
 from typing_extensions import TypeVar
 
-from guideway.api.parsing.values import partial_value
 from guideway.chat.tools import ToolCall
 from guideway.errors import GuidewayError, InvalidValueError, brief, one_line
 from guideway.generation.row.request import FinishReason, Population, Stats
 from guideway.generation.row.trace import TracedStep, removed
-from guideway.sources.sources import Source
 
 
 def tokens_html(text: str, steps: Sequence[TracedStep], facts: Iterable[str]) -> str:
@@ -38,7 +37,7 @@ def tokens_html(text: str, steps: Sequence[TracedStep], facts: Iterable[str]) ->
 
 @cache
 def _code() -> str:
-    return files("guideway.api").joinpath("tokens.js").read_text(encoding="utf-8")
+    return files("guideway.generation.row").joinpath("tokens.js").read_text(encoding="utf-8")
 
 
 Value_co = TypeVar("Value_co", covariant=True, default=Any)
@@ -53,12 +52,11 @@ class Result(Generic[Value_co]):
         value: the text read as the requested type. For free text, regexes and choices, the text
             itself. None if `error` is set or the text was interrupted.
         text: the generated text.
-        tokens: the drawn token ids, without end ids.
+        tokens: the drawn token ids, without end ids. If a stop string ended the text, they include
+            the token that completed it.
         logprobs: the model's own log-probability of each token (natural logarithm, before the
             constraint and the filters of the settings). For an expression: after its arithmetic,
             nuclei and plausible sets, before classifiers.
-        log_z: logarithm of the probability of all allowed tokens, summed over all steps; 0 for free
-            text. The closer to 0, the closer is the sample to the model's own distribution.
         finish_reason: "stop": the model ended the text. "length": `max_new_tokens` changed the
             text: it ended a text that could go on, or excluded a token after which a constrained
             text could not end in time. Constrained texts are complete in any case. "interrupted":
@@ -71,8 +69,8 @@ class Result(Generic[Value_co]):
         trace: the effect of each stage on the distribution at each step, if `trace` was set.
             `print` a step to read it.
         score: the number by which a search ranked the text. Beams: log-probability over the power
-            of the length. Stochastic beams: the perturbed log-probability. best_of: the result of
-            `best_by`.
+            of the length. Stochastic beams: the perturbed log-probability. Contrastive search: the
+            mean score of its tokens. best_of: the result of `best_by`.
         weight: the importance weight of a text drawn without replacement (stochastic beams).
         population: the particles of sequential Monte Carlo; the text is a draw from them.
         attempts: number of texts that rejection sampling drew for this one, including it.
@@ -83,14 +81,15 @@ class Result(Generic[Value_co]):
             it has `tool_calls` and their ids.
         pieces: the text of each token; "�" for a part of a character.
         log_allowed: the logarithm of the probability of all allowed tokens at each step, end ids
-            included; 0 for free text. `log_z` is their sum.
+            included; 0 for free text. A token's log-probability under the constraint is its
+            `logprobs` less this.
+        log_end: the model's own log-probability of the end id; 0 if none was drawn.
     """
 
     value: Value_co
     text: str
     tokens: tuple[int, ...]
     logprobs: tuple[float, ...]
-    log_z: float
     finish_reason: FinishReason
     error: GuidewayError | None
     stats: Stats = field(compare=False)
@@ -105,6 +104,16 @@ class Result(Generic[Value_co]):
     message: dict[str, Any] = field(default_factory=dict[str, Any])
     pieces: tuple[str, ...] = ()
     log_allowed: tuple[float, ...] = ()
+    log_end: float = 0.0
+
+    @property
+    def log_z(self) -> float:
+        """The logarithm of the probability of all allowed tokens, summed over all steps.
+
+        It is 0 for free text. The closer to 0, the closer is the sample to the model's own
+        distribution.
+        """
+        return math.fsum(self.log_allowed)
 
     @property
     def shortened(self) -> bool:
@@ -114,7 +123,7 @@ class Result(Generic[Value_co]):
     @staticmethod
     def failed(error: GuidewayError) -> "Result[Any]":
         """Return the result of a row that failed before it gave a text."""
-        return Result(None, "", (), (), 0.0, "error", error, Stats())
+        return Result(None, "", (), (), "error", error, Stats())
 
     def unwrap(self) -> Value_co:
         """Return the value.
@@ -162,43 +171,3 @@ class Result(Generic[Value_co]):
             TracedStep(token, piece, logprob, removed(allowed), ())
             for token, piece, logprob, allowed in drawn
         ]
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Part(Generic[Value_co]):
-    """One part of a streamed text. `str(part)` is the new text.
-
-    Attributes:
-        delta: the new text of this part.
-        text: all of the text so far.
-        source: what the text must be.
-        result: the whole result in the last part, None before.
-        steps: the steps of this part, if `trace` was set; `result.trace` has all of them.
-    """
-
-    delta: str
-    text: str
-    source: Source | None = None
-    result: Result[Value_co] | None = None
-    steps: tuple[TracedStep, ...] = ()
-
-    @property
-    def value(self) -> Value_co | None:
-        """The value of the text so far, read at each access.
-
-        A partial object for types and schemas, None before it has begun; the text for all other
-        sources. In the last part, the value of the result.
-        """
-        return partial_value(self.source, self.text) if self.result is None else self.result.value
-
-    def __str__(self) -> str:
-        """The new text."""
-        return self.delta
-
-    def __repr__(self) -> str:
-        """The new text and the value so far; in the last part, the whole result."""
-        shown = f"delta={brief(self.delta, 40)}"
-        if self.result is not None:
-            return one_line(f"Part({shown}, result={brief(self.result, 140)})")
-        return one_line(f"Part({shown}, value={brief(self.value, 130)})")
