@@ -11,7 +11,7 @@ import pytest
 from pydantic import BaseModel
 
 import guideway as gw
-from guideway.api import result as notebook
+from guideway.generation.row import result as notebook
 from guideway.generation.row.request import Stats
 from guideway.generation.row.result import Result
 from guideway.models.fake import FakeModel

@@ -46,29 +46,6 @@ def test_every_forward_gives_the_logits_of_transformers(monkeypatch: pytest.Monk
     assert len(used) == 3 * usual.config.num_hidden_layers  # not for one token
 
 
-@pytest.mark.parametrize("count", [2, 25, 64])
-def test_few_tokens_after_a_long_text_read_what_torch_reads(count: int) -> None:
-    torch.manual_seed(0)
-    columns = grouped_attention.LONG + count
-    query = torch.randn(1, count, 6, 8).transpose(1, 2)  # as a model projects it
-    key, value = torch.randn(2, 1, 2, columns + 9, 8)[..., :columns, :]
-    mask = torch.ones(count, columns, dtype=torch.bool).tril(columns - count)[None, None]
-    mask[..., :5] = False
-    module = torch.nn.Identity()
-    for scale in (None, 0.3):
-        told: dict[str, Any] = {"scaling": scale}
-        oracle = functional.scaled_dot_product_attention(
-            query, key, value, mask, scale=scale, enable_gqa=True
-        ).transpose(1, 2)
-        with torch.no_grad():
-            read, _ = grouped_attention.attention(module, query, key, value, mask, **told)
-        torch.testing.assert_close(read, oracle)
-        assert not torch.equal(read, oracle)  # by the other products
-    with torch.no_grad():  # a token that may read nothing gives no NaN
-        read, _ = grouped_attention.attention(module, query, key, value, mask & False)
-    assert read.isfinite().all()
-
-
 def test_the_model_of_a_user_stays_as_it_is() -> None:
     module = made(LlamaConfig(**GROUPED))
     model = TransformersModel(module, tokenizer(tokenizer_folder("gpt2")))

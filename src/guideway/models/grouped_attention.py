@@ -4,29 +4,19 @@ Under a mask, transformers' function copies them for each head, because kernels 
 The forward that reads on after a long text has a mask, and so has each one of a padded batch. The
 result is the same bit for bit.
 
-A few tokens after a long text are read by oneDNN's products, where the heads that share keys are
-rows of one product; the result is the same up to rounding. Processor milliseconds of the built-in
-model's 30 layers, one thread of an AMD EPYC with AVX-512, torch's attention and these products: 5
-tokens in 512 columns 5.3 and 6.0, in 1,274 columns 13.7 and 9.9; 25 tokens in 512 columns 13.0 and
-10.8, in 1,274 columns 32.8 and 21.6.
+Milliseconds of the attention of the built-in model's 30 layers, one thread of an Intel Xeon with
+AVX-512, with copies and without: 5 tokens in 1,274 columns 36 and 13, 25 tokens 76 and 40.
 """
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from functools import lru_cache
 from typing import Any, Final
 
-import torch
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
-from guideway.models.few_rows import MOST, PRODUCT, is_plain
-
 NAME: Final = "guideway_sdpa"
 USUAL: Final = "sdpa"
-LEAST: Final = torch.finfo(torch.float32).min
-LONG: Final = 600
-"""Columns from which oneDNN's products are faster than torch's attention for few tokens."""
 
 
 def attention(
@@ -47,10 +37,6 @@ def attention(
     if attention_mask is None or query.shape[2] == 1 or not plain:
         usual = functions.sdpa_attention_forward
         return usual(module, query, key, value, attention_mask, **more)
-    few = len(query) == 1 and query.shape[2] <= MOST and key.shape[2] >= LONG
-    few = few and attention_mask.shape[1] == 1 and attention_mask.dtype == torch.bool
-    if few and PRODUCT and is_plain(query, key):
-        return _products(query, key, value, attention_mask, more.get("scaling")), None
     read = scaled_dot_product_attention(
         query,
         key,
@@ -60,32 +46,6 @@ def attention(
         enable_gqa=True,
     )
     return read.transpose(1, 2).contiguous(), None
-
-
-def _products(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor, scale: float | None
-) -> Tensor:
-    """The attention of one row, (1, tokens, heads, size), with a product for each head of keys."""
-    _, heads, count, size = query.shape
-    begin, hidden = _hidden(mask)
-    grouped = (query * (scale or size**-0.5)).reshape(key.shape[1], -1, size)
-    read = torch.empty_like(grouped)
-    for head, asked in enumerate(grouped):
-        scores = PRODUCT(asked, key[0, head], None, "none", [], "")
-        scores.view(-1, count, key.shape[2])[..., begin:].add_(hidden)
-        shares = scores.softmax(-1)
-        read[head] = PRODUCT(shares, value[0, head].t(), None, "none", [], "")
-    return read.view(1, heads, count, size).transpose(1, 2).contiguous()
-
-
-@lru_cache(1)  # all layers of a forward have one mask
-def _hidden(mask: Tensor) -> tuple[int, Tensor]:
-    """The first column that a token may not read, and what is added to scores from there on."""
-    hidden = mask[0, 0].logical_not()
-    begin = int(hidden.any(0).int().argmax())
-    # Not -inf, so that a token that may read nothing gives no NaN.
-    added = torch.zeros(hidden[:, begin:].shape).masked_fill_(hidden[:, begin:], LEAST)
-    return begin, added
 
 
 def shares_keys(module: Any) -> bool:
