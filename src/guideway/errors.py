@@ -21,9 +21,17 @@ This module imports no other part of guideway.
 import warnings
 from copy import copy
 from inspect import currentframe
-from typing import Any, Final, Self, final
+from typing import Any, Final, Self, TypedDict, Unpack, final
 
 _LONGEST: Final = 500  # characters of a message: names, texts and values are the user's
+
+
+class Where(TypedDict, total=False):
+    """The place of an error, as the attributes of `GuidewayError`."""
+
+    place: str
+    text: str | None
+    position: int | None
 
 
 class GuidewayError(Exception):
@@ -31,15 +39,19 @@ class GuidewayError(Exception):
 
     Attributes:
         row: index of the prompt in its batch, from 0; None outside of batches.
+        place: the place in the source: "line 1, column 4", or a JSON pointer such as
+            "/properties/a"; "" if there is none.
+        text: the text with the place, if a text was given.
+        position: offset in `text` of the first wrong character.
     """
 
     row: int | None = None
-    place: str = ""
-    text: str | None = None
-    position: int | None = None
 
-    def __init__(self, message: str) -> None:
-        super().__init__(_cut(message, _LONGEST))
+    def __init__(
+        self, message: str, *, place: str = "", text: str | None = None, position: int | None = None
+    ) -> None:
+        self.place, self.text, self.position = place, text, position
+        super().__init__(render(message, place, text, position))
 
     def at(
         self,
@@ -82,19 +94,7 @@ def _again(kind: type[GuidewayError], args: tuple[object, ...]) -> GuidewayError
 
 @final
 class SourceError(GuidewayError):
-    """The source is not well formed.
-
-    Attributes:
-        place: "line 1, column 4", or a JSON pointer such as "/properties/a".
-        text: the wrong text, if a text was given.
-        position: offset of the first wrong character in `text`.
-    """
-
-    def __init__(
-        self, message: str, *, place: str = "", text: str | None = None, position: int | None = None
-    ) -> None:
-        self.place, self.text, self.position = place, text, position
-        super().__init__(render(message, place, text, position))
+    """The source is not well formed."""
 
 
 @final
@@ -103,20 +103,11 @@ class UnsupportedError(GuidewayError):
 
     Attributes:
         feature: the keyword or construct, by its name in the source language.
-        place: the place of the feature (line and column, or JSON pointer).
     """
 
-    def __init__(
-        self,
-        message: str,
-        *,
-        feature: str = "",
-        place: str = "",
-        text: str | None = None,
-        position: int | None = None,
-    ) -> None:
-        self.feature, self.place, self.text, self.position = feature, place, text, position
-        super().__init__(render(message, place, text, position))
+    def __init__(self, message: str, *, feature: str = "", **where: Unpack[Where]) -> None:
+        self.feature = feature
+        super().__init__(message, **where)
 
 
 @final
@@ -124,13 +115,14 @@ class UnsatisfiableError(GuidewayError):
     """No text satisfies the source.
 
     Attributes:
-        place: the place of the conflict.
         conflict: the names of the parts that exclude each other.
     """
 
-    def __init__(self, message: str, *, place: str = "", conflict: tuple[str, ...] = ()) -> None:
-        self.place, self.conflict = place, conflict
-        super().__init__(render(message, place, None, None))
+    def __init__(
+        self, message: str, *, conflict: tuple[str, ...] = (), **where: Unpack[Where]
+    ) -> None:
+        self.conflict = conflict
+        super().__init__(message, **where)
 
 
 @final
@@ -141,9 +133,6 @@ class LimitError(GuidewayError):
         limit: the name of the limit.
         given: the number that the caller gave or allowed.
         needed: the number that would be needed; None if it is unknown.
-        place: the place in the source, or "".
-        text: the text of the source, if it is a text.
-        position: offset in `text` of the part that exceeds the limit.
     """
 
     def __init__(
@@ -153,13 +142,10 @@ class LimitError(GuidewayError):
         limit: str,
         given: int | None = None,
         needed: int | None = None,
-        place: str = "",
-        text: str | None = None,
-        position: int | None = None,
+        **where: Unpack[Where],
     ) -> None:
-        self.limit, self.given, self.needed, self.place = limit, given, needed, place
-        self.text, self.position = text, position
-        super().__init__(render(message, place, text, position))
+        self.limit, self.given, self.needed = limit, given, needed
+        super().__init__(message, **where)
 
 
 @final
@@ -235,7 +221,8 @@ def render(message: str, place: str, text: str | None, position: int | None) -> 
 
     It has 500 characters at most, whatever the source: what is longer is cut in its middle.
     """
-    head = _cut(message, 280)
+    alone = not place and (text is None or position is None)
+    head = _cut(message, _LONGEST if alone else 280)
     head = f"{head} (at {_cut(place, 80)})" if place else head
     if text is None or position is None:
         return head

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 import torch
 
-from guideway.api.model import Model, as_model
+from guideway.api.model import Model, as_model, reader_of
 from guideway.api.prompts import Prompt
 from guideway.chat.messages import are_messages
 from guideway.errors import LimitError, SourceError
@@ -22,7 +22,6 @@ from guideway.generation.heads import Heads
 from guideway.models.load import load as load_backend
 from guideway.models.ngram import NgramModel
 from guideway.sources.sources import check_count, check_text
-from guideway.vocabulary.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     import torch
@@ -96,8 +95,8 @@ def ngram(
 
     Args:
         texts: the texts, or the path of a file that `save` of its `language_model` wrote.
-        tokenizer: a `Model`, a fast transformers tokenizer, or a `Vocabulary`, which spells texts
-            with the fewest tokens.
+        tokenizer: a `Model`, a fast transformers tokenizer, a tokenizer.json, or a `Vocabulary`,
+            which spells texts with the fewest tokens.
         order: length of the longest n-grams in tokens, 1 to 16. Ignored for a file.
         name: its name in printed expressions.
 
@@ -110,28 +109,23 @@ def ngram(
         LimitError: there is no such order.
 
     Example:
+        >>> from guideway.vocabulary.vocabulary import Vocabulary
         >>> letters = Vocabulary([*(bytes([b]) for b in range(256)), b"<end>"], eos_ids={256})
         >>> model = ngram(["ha ha ha", "ha ha ha ha"], letters)
         >>> model.generate("ha", max_new_tokens=9).text
         ' ha ha ha'
     """
-    vocabulary, read, device = _tokenizer_and_device(tokenizer)
+    reader, device = reader_of(tokenizer), torch.device("cpu")
+    if isinstance(tokenizer, Model):
+        device = tokenizer.language_model.device
     if isinstance(texts, Path):
-        return Model(NgramModel.open(texts, vocabulary, device=device), read, name=name)
+        made = NgramModel.open(texts, reader.vocabulary, device=device)
+        return Model(made, reader.tokenizer, name=name)
     if not isinstance(order, int) or isinstance(order, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise SourceError(f"order is {order!r}: it must be a whole number")
-    tokens = _tokens(_checked(texts), vocabulary, read)
-    return Model(NgramModel.train(tokens, vocabulary, order, device=device), read, name=name)
-
-
-def _tokenizer_and_device(tokenizer: Any) -> tuple[Vocabulary, Any, torch.device]:
-    """Return the vocabulary, the transformers tokenizer or None, and the device."""
-    if isinstance(tokenizer, Model):
-        model = tokenizer.language_model
-        return model.vocabulary, tokenizer.tokenizer, model.device
-    if isinstance(tokenizer, Vocabulary):
-        return tokenizer, None, torch.device("cpu")
-    return Vocabulary.from_transformers(tokenizer), tokenizer, torch.device("cpu")
+    tokens = _tokens(_checked(texts), reader)
+    made = NgramModel.train(tokens, reader.vocabulary, order, device=device)
+    return Model(made, reader.tokenizer, name=name)
 
 
 def _checked(texts: Iterable[object]) -> Iterator[str]:
@@ -142,17 +136,14 @@ def _checked(texts: Iterable[object]) -> Iterator[str]:
         yield cast("str", text)
 
 
-def _tokens(
-    texts: Iterator[str], vocabulary: Vocabulary, tokenizer: Any
-) -> Iterator[Sequence[int]]:
+def _tokens(texts: Iterator[str], reader: PromptReader) -> Iterator[Sequence[int]]:
     """Yield the tokens of each text by itself."""
-    if tokenizer is None:
-        spell = PromptReader(vocabulary).spell
-        yield from (spell(text.encode()) for text in texts)
+    if reader.tokenizer is None:
+        yield from (reader.spell(text.encode()) for text in texts)
         return
     while some := list(islice(texts, AT_ONCE)):
         # Not verbose: it would warn of texts longer than the model's context.
-        yield from tokenizer(some, add_special_tokens=False, verbose=False)["input_ids"]
+        yield from reader.tokenizer(some, add_special_tokens=False, verbose=False)["input_ids"]
 
 
 def train_heads(

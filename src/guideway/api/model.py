@@ -17,6 +17,7 @@ from collections.abc import (
 )
 from dataclasses import dataclass, replace
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar, final, get_args, overload
 
@@ -713,3 +714,17 @@ def as_model(given: object, name: str = "") -> Model:
     where = f"{name}: " if name else ""
     shown = one_line(brief(given))
     raise SourceError(f"{where}{shown} is not a guideway.Model: load one with guideway.load")
+
+
+def reader_of(tokenizer: object) -> PromptReader:
+    """A reader of texts for any kind of tokenizer."""
+    if isinstance(tokenizer, Model):
+        return PromptReader(tokenizer.vocabulary, tokenizer.tokenizer)
+    if isinstance(tokenizer, Vocabulary):
+        return PromptReader(tokenizer)
+    if isinstance(tokenizer, str | Path):
+        path = Path(tokenizer)
+        file = path / "tokenizer.json" if path.is_dir() else path
+        vocabulary, library = Vocabulary.from_tokenizer_json(file), import_module("transformers")
+        return PromptReader(vocabulary, library.PreTrainedTokenizerFast(tokenizer_file=str(file)))
+    return PromptReader(Vocabulary.from_transformers(tokenizer), tokenizer)

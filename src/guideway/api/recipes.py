@@ -1,13 +1,5 @@
 """Published combinations of models, each one a short expression.
 
-    dexperts         base.nucleus(.9) + α (expert − anti)            Liu et al. 2021
-    proxy_tune       base + α (expert − anti)                        Liu et al. 2024
-    contrast         (1 + β) expert.plausible(α) − β amateur         O'Brien and Lewis 2023
-                     or expert.plausible(α) − amateur.temperature(.5), Li et al. 2022
-    cfg              u + γ (c − u)                                   Sanchez et al. 2023
-    context_aware    (1 + α) with − α without                        Shi et al. 2023
-    dola             model.plausible(.1) − its farthest early exit   Chuang et al. 2024
-
 What an expression holds can be printed, and changed with the operators of `Model`.
 """
 

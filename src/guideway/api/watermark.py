@@ -18,7 +18,6 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
-from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias, cast, final, get_args
 
 import numpy as np
@@ -28,7 +27,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from guideway.api.jobs import prompts_of, read_prompts
-from guideway.api.model import Model
+from guideway.api.model import Model, reader_of
 from guideway.api.prompts import read_source, split_prompts
 from guideway.automaton.token_tries import Row
 from guideway.constraint.compile import compile as compile_source
@@ -42,7 +41,6 @@ from guideway.logits.expr import number
 from guideway.logits.mask import unpack, upload
 from guideway.logits.rescore import TextContext
 from guideway.sources.sources import check_count, check_option, check_text
-from guideway.vocabulary.backend import Backend
 from guideway.vocabulary.vocabulary import Vocabulary
 from guideway.watermark.evidence import Window, clearest, evidence, weighted
 from guideway.watermark.scheme import GREEN, Kind, Scheme, forced, secret_of
@@ -257,33 +255,6 @@ def _detected(
     )
 
 
-def reader_of(tokenizer: object) -> PromptReader | None:
-    """A reader of texts for any kind of tokenizer; None for None."""
-    if tokenizer is None:
-        return None
-    if isinstance(tokenizer, Model):
-        return PromptReader(tokenizer.vocabulary, tokenizer.tokenizer)
-    if isinstance(tokenizer, Vocabulary):
-        return PromptReader(tokenizer)
-    if isinstance(tokenizer, str | Path):
-        path = Path(tokenizer)
-        file = path / "tokenizer.json" if path.is_dir() else path
-        vocabulary = Vocabulary.from_tokenizer_json(file)
-        return PromptReader(vocabulary, _Encoder(Backend.load(file.read_bytes(), str(file))))
-    return PromptReader(Vocabulary.from_transformers(tokenizer), tokenizer)
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class _Encoder:
-    """A tokenizer.json where a transformers tokenizer is expected."""
-
-    backend: Backend
-
-    def encode(self, text: str, *, add_special_tokens: bool) -> list[int]:
-        return self.backend.encode(text) or []
-
-
 def replayed(constraint: CompiledConstraint, tokens: Sequence[int]) -> list[Row]:
     """The allowed tokens before each token, without ends; other texts are refused."""
     vocabulary = constraint.vocabulary
@@ -486,7 +457,8 @@ class Watermark:
             UnsupportedError: entropies are asked for with SynthID or Gumbel.
         """
         check_option("repeated", repeated, ("once", "all"))
-        scheme, reader = self.settings, reader_of(model if tokenizer is None else tokenizer)
+        scheme, given = self.settings, model if tokenizer is None else tokenizer
+        reader = None if given is None else reader_of(given)
         compiled = _compiled(constraint, reader)
         known = reader if compiled is None else compiled
         vocabulary = None if known is None else known.vocabulary

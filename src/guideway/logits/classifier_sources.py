@@ -9,16 +9,6 @@
 
 Objects of libraries are recognized by their methods; no library is imported. This module does not
 know tokens or logits.
-
-Texts for a sequence classifier of transformers are padded, and cut on the left if they are too
-long: candidates change the end. One logit is a logistic; several are a softmax over the labels, or
-a logistic each for "multi_label_classification".
-
-A `Lexicon` is made of a list of words with weights: P(class | text) = 1 / (1 + exp(−(bias + scale ·
-Σ weight))). The sum has a term for each occurrence of each word. A word is a run of letters,
-digits, underscores and inner apostrophes ("don't"), in any case. Only whole words match: "class"
-does not match "classic". The last word of an unfinished text counts as it is. Scripts without
-spaces have long "words".
 """
 
 import copy
@@ -68,14 +58,15 @@ MARGIN: Final = 2  # positions that RoBERTa's family counts and does not have
 
 @final
 class SequenceClassifier:
-    """log P(label | text) by a transformers model for sequence classification."""
+    """log P(label | text) by a transformers model for sequence classification.
+
+    Texts are padded, and cut on the left if they are too long: candidates change the end. One logit
+    is a logistic; several are a softmax over the labels, or a logistic each for
+    "multi_label_classification".
+    """
 
     def __init__(self, model: Any, tokenizer: Any, label: str | int | None = None) -> None:
-        """The classifier of one label, by name or number.
-
-        None is the only logit, or the second of two labels, the positive one by convention. The
-        model must be in eval mode.
-        """
+        """The classifier of one label (see `find_label`); the model must be in eval mode."""
         config = getattr(model, "config", None)
         names: Mapping[int, str] = getattr(config, "id2label", None) or {}
         if not names:
@@ -138,7 +129,10 @@ WORD: Final = re.compile(r"\w+(?:['’]\w+)*")
 class Lexicon:
     """A classifier of texts by words with weights.
 
-    P(class | text) = 1 / (1 + exp(−(bias + scale · Σ weight))), summed over the words of the text.
+    P(class | text) = 1 / (1 + exp(−(bias + scale · Σ weight))). The sum has a term for each
+    occurrence of each word. A word is a run of letters, digits, underscores and inner apostrophes
+    ("don't"), in any case. Only whole words match: "class" does not match "classic". The last word
+    of an unfinished text counts as it is. Scripts without spaces have long "words".
 
     Example:
         >>> angry = Lexicon({"hate": 2, "stupid": 1.5}, bias=-1)
@@ -290,16 +284,8 @@ def fudge(
         LimitError: a number is out of its range.
         ModelError: the source is not a classifier, or has no such label.
     """
-    return classifier(
-        source,
-        alpha=alpha,
-        top=top,
-        every=every,
-        rest=rest,
-        label=label,
-        prompt=prompt,
-        gives=gives,
-    )
+    asked, name = read_classifier(source, label, gives)
+    return ClassifierTerm(asked, alpha, top, every, rest=rest, prompt=prompt, name=name)
 
 
 def read_classifier(source: Any, label: str | int | None, gives: Gives) -> tuple[Classifier, str]:

@@ -234,7 +234,7 @@ class TransformersModel:
         """A copy of these rows. One of all rows shares tensors, as long as they can be shared."""
         index = torch.tensor(rows, device=self.device)
         if not self.crops:
-            past = _copied(cache.past)
+            past = copy.deepcopy(cache.past)  # a forward replaces what some layers hold
             past.reorder_cache(index)  # gathers: drops other rows, copies what is there twice
         elif [*rows] == [*range(len(cache.lengths))]:
             past = Cache(layers=[layer.copy() for layer in cache.past.layers])
@@ -480,20 +480,3 @@ def _is_plain(layer: Any) -> bool:
 def _map_tensors(past: Any, change: Callable[[Tensor], Tensor]) -> Any:
     """A cache whose keys and values are changed; its argument stays as it was."""
     return Cache(layers=[GrowingLayer(change(x.keys), change(x.values)) for x in past.layers])
-
-
-def _copied(past: Any) -> Any:
-    """A copy of a cache that shares tensors, but nothing that a forward replaces."""
-    made = _shallow(past)
-    made.layers = [_shallow(layer) for layer in past.layers]
-    return made
-
-
-def _shallow(thing: Any) -> Any:
-    """A copy that shares tensors, but not the lists in which some layers replace them."""
-    copied: Any = copy.copy(thing)
-    attributes = cast("dict[str, Any]", vars(copied))
-    for name, value in attributes.items():
-        if isinstance(value, list | dict):
-            attributes[name] = copy.copy(cast("Any", value))
-    return copied
