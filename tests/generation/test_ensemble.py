@@ -7,9 +7,8 @@ import torch
 
 import guideway as gw
 from guideway.generation.ensemble.ensemble import Ensemble, reading
-from guideway.generation.ensemble.leaf import Reading
 from guideway.generation.ensemble.prompt import PromptReader
-from guideway.generation.ensemble.views import System
+from guideway.generation.ensemble.views import Reading, System
 from guideway.generation.row.request import Request
 from guideway.generation.score import score
 from guideway.logits.evaluate import Step, evaluate

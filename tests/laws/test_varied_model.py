@@ -1,4 +1,4 @@
-"""The laws of `VariedModel` and `HiddenModel`, on the fake and on transformers of all kinds.
+"""The laws of `VariedModel`, on the fake and on transformers of all kinds.
 
 Early exits against copies of the model that end there, adapters against copies into whose weights
 they are merged; states against those of a plain forward of the row's tokens alone.

@@ -29,10 +29,9 @@ from guideway.api.prompts import Prompt, read_choices, split_prompts
 from guideway.api.running import RunOptions, run, stream
 from guideway.errors import DeadEndError, SourceError, UnsupportedError, brief, one_line
 from guideway.generation.ensemble.ensemble import Ensemble, reading
-from guideway.generation.ensemble.leaf import Reading
 from guideway.generation.ensemble.prefix_cache import PrefixCache
 from guideway.generation.ensemble.prompt import PromptReader
-from guideway.generation.ensemble.views import LastToken, Rewritten, System, View
+from guideway.generation.ensemble.views import LastToken, Reading, Rewritten, System, View
 from guideway.generation.row.result import Result
 from guideway.generation.score import score
 from guideway.generation.stopping import in_thread

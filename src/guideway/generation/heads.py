@@ -26,7 +26,7 @@ from guideway.errors import ModelError
 from guideway.generation.drafts import Walk
 from guideway.generation.row.sequence import Sequence
 from guideway.models.pages import NO_DRAFT, Draft
-from guideway.models.protocol import HiddenModel
+from guideway.models.protocol import VariedModel
 
 FACTS, TENSORS = "heads.json", "heads.safetensors"
 STEPS: Final = 600  # of training, at least
@@ -49,7 +49,7 @@ class Heads:
     @classmethod
     def train(
         cls,
-        model: HiddenModel[Any],
+        model: VariedModel[Any],
         texts: Listed[tuple[Listed[int], int]],
         adapter: Any,
         count: int,
@@ -106,7 +106,7 @@ class Heads:
         (folder / FACTS).write_text(json.dumps(facts, indent=2) + "\n", "utf-8")
 
     @classmethod
-    def load(cls, folder: Path, model: HiddenModel[Any]) -> "Heads":
+    def load(cls, folder: Path, model: VariedModel[Any]) -> "Heads":
         """Read the folder; a `ModelError` if it has no heads, or those of another model."""
         from safetensors import SafetensorError
         from safetensors.torch import load_file  # pyright: ignore[reportUnknownVariableType]

@@ -23,8 +23,7 @@ from guideway.api.model import Model, as_model
 from guideway.api.prompts import Prompt, split_prompts
 from guideway.errors import ModelError, SourceError, UnsupportedError
 from guideway.generation.ensemble.ensemble import Ensemble, EnsembleCache, Logits, Prompts, reading
-from guideway.generation.ensemble.leaf import Reading
-from guideway.generation.ensemble.views import LastToken
+from guideway.generation.ensemble.views import LastToken, Reading
 from guideway.integrations.transformers_call import Call
 from guideway.logits.evaluate import Step, evaluate
 from guideway.logits.expr import GediTerm, Guided, Leaf, walk

@@ -21,7 +21,7 @@ A `VariedModel` has low-rank adapters and early exits (logits after block k):
 - The cache keeps each row's adapter, through `extend`, `extend_varied` and `select`.
 - Later calls without adapters and exits are bit for bit as before.
 
-A `HiddenModel` also shows last hidden states, the input of the head:
+It also shows last hidden states, the input of the head:
 
 - There is one for each token of the prompt or of the new tokens, none for padding; it depends on
   the row's tokens so far and its adapter alone.
@@ -117,7 +117,7 @@ class CroppingModel(LanguageModel[Cache], Protocol[Cache]):
 
 @runtime_checkable
 class VariedModel(LanguageModel[Cache], Protocol[Cache]):
-    """A model that also gives early exits, and reads each row with an adapter of its own."""
+    """A model that gives early exits and hidden states, and reads each row with its own adapter."""
 
     @property
     def layers(self) -> int:
@@ -133,7 +133,7 @@ class VariedModel(LanguageModel[Cache], Protocol[Cache]):
     ) -> tuple[Cache, Float[Tensor, "heads batch vocabulary"]]:
         """`prefill`, each row with its adapter; heads are the model and the exits.
 
-        A `HiddenModel` appends the states after the tokens of each row to `states`.
+        `states` gets the states after the tokens of each row, in float32.
         """
         ...
 
@@ -146,11 +146,6 @@ class VariedModel(LanguageModel[Cache], Protocol[Cache]):
     ) -> tuple[Cache, Float[Tensor, "heads batch new vocabulary"]]:
         """`extend` with the adapters that the cache keeps; heads are the model and the exits."""
         ...
-
-
-@runtime_checkable
-class HiddenModel(VariedModel[Cache], Protocol[Cache]):
-    """A model that also shows its last hidden states, in float32."""
 
     def output_rows(
         self, tokens: Int[Tensor, "tokens"]

@@ -20,10 +20,10 @@ from torch import Tensor
 from guideway.errors import SourceError, UnsupportedError
 from guideway.generation.ensemble.alignment import Alignment, aligned
 from guideway.generation.ensemble.frames import Frames
-from guideway.generation.ensemble.leaf import Reading
 from guideway.generation.ensemble.prefix_cache import SHARED, PrefixCache
 from guideway.generation.ensemble.prompt import PromptReader
 from guideway.generation.ensemble.threads import check_threads
+from guideway.generation.ensemble.views import Reading
 from guideway.logits.expr import (
     GediTerm,
     Guided,
@@ -38,7 +38,6 @@ from guideway.logits.expr import (
 )
 from guideway.models.protocol import (
     CroppingModel,
-    HiddenModel,
     LanguageModel,
     States,
     VariedModel,
@@ -136,7 +135,7 @@ class Backbone:
         tokens = [prompt for prompt, _ in rows]
         if self.varied or states is not None:
             adapters = [adapter for _, adapter in rows]
-            return self._model(states).prefill_varied(tokens, adapters, self.exits, states)
+            return self.hidden().prefill_varied(tokens, adapters, self.exits, states)
         cache, logits = self.model.prefill(tokens)
         return cache, logits[None]
 
@@ -176,7 +175,7 @@ class Backbone:
             tokens = self.alignment.tokens(tokens)
         read = tokens.to(self.model.device).repeat(len(self.contexts), 1)
         if self.varied or states is not None:
-            cache, logits = self._model(states).extend_varied(cache, read, self.exits, states)
+            cache, logits = self.hidden().extend_varied(cache, read, self.exits, states)
             if states is not None:
                 del states[len(tokens) :]
         else:
@@ -248,12 +247,9 @@ class Backbone:
         """The cache without the last tokens of each row, in every context."""
         return cast("CroppingModel[Any]", self.model).crop(cache, [*counts] * len(self.contexts))
 
-    def _model(self, states: States | None) -> VariedModel[Any]:
-        return cast("VariedModel[Any]", self.model) if states is None else self.hidden()
-
-    def hidden(self) -> HiddenModel[Any]:
+    def hidden(self) -> VariedModel[Any]:
         """The model, if it shows hidden states."""
-        if isinstance(self.model, HiddenModel):
+        if isinstance(self.model, VariedModel):
             return self.model
         name = type(self.model).__name__
         raise UnsupportedError(

@@ -1,16 +1,17 @@
-"""Views: how a leaf of an expression sees the prompt.
+"""How a leaf of an expression reads: its model, and how it sees the prompt.
 
-`System` adds a text before it (a system message in a chat), `Rewritten` calls a function, and
-`LastToken` keeps the last token alone, the shortest possible prompt.
+Views change the prompt. `System` adds a text before it (a system message in a chat), `Rewritten`
+calls a function, and `LastToken` keeps the last token alone, the shortest possible prompt.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, assert_never, final
 
 from guideway.chat.messages import Message, are_messages, read_messages
 from guideway.errors import SourceError
 from guideway.generation.ensemble.prompt import Prompt, PromptReader
+from guideway.models.protocol import LanguageModel
 
 Given: TypeAlias = str | Sequence[Message]
 
@@ -38,6 +39,31 @@ class LastToken:
 
 
 View: TypeAlias = System | Rewritten | LastToken
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Source of a leaf's logits; equal readings are one leaf.
+
+    Attributes:
+        model: leaves of one model run as one batch.
+        reader: its tokenizer.
+        views: changes of the prompt, applied in this order.
+        adapter: adapter of its weights (`models.protocol.VariedModel`).
+        exit: block whose logits are read, None for the last one.
+    """
+
+    model: LanguageModel[Any]
+    reader: PromptReader
+    views: tuple[View, ...] = ()
+    adapter: Hashable = None
+    exit: int | None = None
+
+    @property
+    def context(self) -> "Reading":
+        """The same without its exit: readings of equal contexts share a row and a cache."""
+        return replace(self, exit=None)
 
 
 def read(
