@@ -81,7 +81,7 @@ CASES: list[tuple[str, Callable[[], object], type[gw.GuidewayError], tuple[str, 
     ("a file that is not there", lambda: gw.load("./no.gguf"), gw.ModelError,
      ("no file", "no.gguf")),
     ("a missing model", lambda: gw.load("smollm2-135"), gw.ModelError,
-     ("Did you mean 'smollm2-135m'?", "Tried:", "provide it by hand")),
+     ("did you mean 'smollm2-135m'?", "Tried:", "provide it by hand")),
 ]  # fmt: skip
 
 

@@ -97,7 +97,7 @@ def test_weights_that_are_missing_are_not_made_up(folder: Path, tmp_path: Path):
         *((each, "is neither a folder") for each in ("./nowhere", "/no/such/folder", "a b")),
         (Path("nowhere"), "is neither a folder"),
         ("nowhere.gguf", r"there is no file 'nowhere\.gguf'"),
-        ("SmolLM2-135", r"Did you mean 'smollm2-135m'\?"),
+        ("SmolLM2-135", r"did you mean 'smollm2-135m'\?"),
         (3, "not int"),
     ],
 )

@@ -47,7 +47,7 @@ def test_a_model_whose_blocks_cannot_be_told_has_no_exits():
         (
             {"name": "layers.1.self_attn.q_proj"},
             gw.ModelError,
-            rf"does not have\. Did you mean '{PROJECTION}'",
+            rf"does not have; did you mean '{PROJECTION}'",
         ),
         ({"name": "#"}, gw.ModelError, r"which LlamaForCausalLM does not have$"),
         ({"inputs": 7}, gw.ModelError, r"with 7 inputs and 32 outputs; .* it has 32 and 32"),

@@ -6,7 +6,6 @@ them, llama.cpp the files. `load_classifier` loads a sequence classifier.
 """
 
 import contextlib
-import difflib
 import logging as log
 import re
 from collections.abc import Generator
@@ -160,8 +159,6 @@ def _reach_hub(name: str) -> bool:
     """Return True if the hub's files are in the local cache; False if the hub has them."""
     from huggingface_hub import HfApi, try_to_load_from_cache
 
-    near = difflib.get_close_matches(name.lower(), [NAME], 1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
     if isinstance(try_to_load_from_cache(name, "config.json"), str):
         return True
     try:
@@ -169,8 +166,9 @@ def _reach_hub(name: str) -> bool:
         HfApi().model_info(name, timeout=10)
     except Exception as error:  # noqa: BLE001  whatever the HTTP library in use raises
         reason = str(error).strip().split("\n")[0] or type(error).__name__
+        hint = did_you_mean(name, [NAME]) or "."
         raise ModelError(
-            f"there is no model {name!r}.{hint} Tried: built-in models, a folder of that name, the "
+            f"there is no model {name!r}{hint} Tried: built-in models, a folder of that name, the "
             f"hub's local cache, the hub ({type(error).__name__}: {reason}). {BY_HAND}"
         ) from None
     return False

@@ -15,7 +15,6 @@ modules, 97 with two in different rows.
 
 import contextlib
 import copy
-import difflib
 import threading
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
@@ -28,6 +27,7 @@ from torch import Tensor, nn
 from guideway.errors import ModelError, UnsupportedError
 from guideway.models.adapter import Adapter
 from guideway.models.packed import PackedLinear
+from guideway.sources.names import did_you_mean
 
 Hook = Callable[[nn.Module, tuple[Any, ...], Any], Any]
 
@@ -100,9 +100,8 @@ def prepare(module: nn.Module, adapter: Adapter) -> dict[str, Prepared]:
     for name, pair in adapter.pairs.items():
         where = f"the adapter {adapter.name!r} is for a module {name!r}"
         if name not in named:
-            near = difflib.get_close_matches(name, named, 1)
-            hint = f". Did you mean {near[0]!r}?" if near else ""
-            raise ModelError(f"{where}, which {type(module).__name__} does not have{hint}")
+            kind, hint = type(module).__name__, did_you_mean(name, named)
+            raise ModelError(f"{where}, which {kind} does not have{hint}")
         target = named[name]
         weight = getattr(target, "weight", None)
         shape = _inputs_outputs(target)

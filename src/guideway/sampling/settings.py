@@ -542,15 +542,11 @@ class Sampling:
         return on
 
 
-# Settings of one search or of several.
-OF_SEARCHES: Final[dict[str, tuple[str, ...]]] = {
-    "early_stopping": ("beams",),
-    "num_beam_groups": ("beams",),
-    "diversity_penalty": ("beams",),
-    "max_attempts": ("rejection",),
-    "particles": ("smc",),
-    "resample_below": ("smc",),
-    "critic": ("smc",),
+# Settings of one search.
+OF_SEARCHES: Final = {
+    **dict.fromkeys(("early_stopping", "num_beam_groups", "diversity_penalty"), "beams"),
+    "max_attempts": "rejection",
+    **dict.fromkeys(("particles", "resample_below", "critic"), "smc"),
 }
 # Settings that select each search.
 ASKED: Final = {
@@ -565,12 +561,11 @@ def check_search(sampling: Sampling) -> None:
     """Refuse settings that conflict, or belong to another search."""
     search = sampling.search
     _check_one(sampling, search)
-    for name, searches in OF_SEARCHES.items():
+    for name, own in OF_SEARCHES.items():
         value = getattr(sampling, name)
         given = value > 1 if name == "num_beam_groups" else value is not None
-        if given and search not in searches:
-            named = " and ".join(f"{each} ({ASKED[each]})" for each in searches)
-            raise _clash(name, f"is a setting of {named}")
+        if given and search != own:
+            raise _clash(name, f"is a setting of {own} ({ASKED[own]})")
     if sampling.length_penalty is not None and search != "beams" and sampling.best_of is None:
         raise _clash("length_penalty", "is a setting of beams and of best_of")
     if sampling.best_by is not None and sampling.best_of is None:

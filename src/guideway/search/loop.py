@@ -6,9 +6,10 @@ batch; the others go on if the caller wants that. The scores of a step are of th
 """
 
 import time
+from collections.abc import Callable, Mapping
 from collections.abc import Sequence as Listed
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias, final
+from typing import Any, Final, TypeAlias, final
 
 import torch
 
@@ -38,23 +39,15 @@ from guideway.search.stochastic import StochasticBeams
 Search: TypeAlias = Beams | StochasticBeams | Contrastive | Rejection | Asap | Smc
 
 
-def search_for(root: Sequence) -> Search:
-    sampling = root.request.sampling
-    match sampling.search:
-        case "beams":
-            return Beams(root)
-        case "stochastic":
-            return StochasticBeams(root)
-        case "contrastive":
-            return Contrastive(root)
-        case "rejection":
-            return Rejection(root)
-        case "asap":
-            return Asap(root)
-        case "smc":
-            return Smc(root)
-        case None:
-            raise GuidewayError("texts that are drawn by themselves are no search")
+SEARCHES: Final[Mapping[str | None, Callable[[Sequence], Search]]] = {
+    "beams": Beams,
+    "stochastic": StochasticBeams,
+    "contrastive": Contrastive,
+    "rejection": Rejection,
+    "asap": Asap,
+    "smc": Smc,
+}
+"""By the name of the setting."""
 
 
 def certain(root: Sequence, memory: int) -> list[Result]:
@@ -172,7 +165,9 @@ class Searching:
         unfinished = [root for root in self._roots if root.finish_reason is None]
         for root in unfinished:
             root.count()  # for the forward that reads the prompt
-        self._searches = {root.number: search_for(root) for root in unfinished}
+        self._searches = {
+            root.number: SEARCHES[root.request.sampling.search](root) for root in unfinished
+        }
         self._plans = dict[tuple[int, ...], Plan]()  # by the numbers of the rows
 
     def run(self) -> None:

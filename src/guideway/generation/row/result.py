@@ -7,7 +7,7 @@ that is not trusted, the text is shown without the view.
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from html import escape
@@ -20,19 +20,6 @@ from guideway.chat.tools import ToolCall
 from guideway.errors import GuidewayError, InvalidValueError, brief, one_line
 from guideway.generation.row.request import FinishReason, Population, Stats
 from guideway.generation.row.trace import TracedStep, removed
-
-
-def tokens_html(text: str, steps: Sequence[TracedStep], facts: Iterable[str]) -> str:
-    """The view of the steps of a text, with a line of facts."""
-    listed = [*facts]
-    data = {"steps": [step.record for step in steps], "facts": listed}
-    inert = json.dumps(data, allow_nan=False).replace("<", "\\u003c")  # no tag can begin
-    told = escape(", ".join(listed))
-    return (
-        f'<guideway-tokens><pre style="white-space: pre-wrap">{escape(text)}</pre>'
-        f'<small>{told}</small><script type="application/json">{inert}</script></guideway-tokens>'
-        f"<script>{_code()}</script>"
-    )
 
 
 @cache
@@ -160,7 +147,13 @@ class Result(Generic[Value_co]):
             f"finish_reason {self.finish_reason!r}",
             *([] if self.error is None else [f"error: {brief(self.error)}"]),
         ]
-        return tokens_html(self.text, self._steps(), facts)
+        data = {"steps": [step.record for step in self._steps()], "facts": facts}
+        inert = json.dumps(data, allow_nan=False).replace("<", "\\u003c")  # no tag can begin
+        return (
+            f'<guideway-tokens><pre style="white-space: pre-wrap">{escape(self.text)}</pre>'
+            f'<small>{escape(", ".join(facts))}</small><script type="application/json">{inert}'
+            f"</script></guideway-tokens><script>{_code()}</script>"
+        )
 
     def _steps(self) -> Sequence[TracedStep]:
         """The trace; without one, the tokens with their probabilities."""
