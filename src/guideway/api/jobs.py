@@ -128,7 +128,15 @@ class Call:
             return replace(job, prompt=prompt, request=request)
         sampling = job.request.sampling
         if not sampling.samples:
-            sampling = _drawn(sampling)
+            sampling = replace(
+                sampling,
+                do_sample=True,
+                temperature=1.0,
+                seed=sampling.seed or 0,
+                num_beam_groups=1,
+                diversity_penalty=None,
+                penalty_alpha=None,
+            )
         shifted = job.request.sample + attempt * sampling.num_return_sequences
         return replace(job, request=replace(job.request, sampling=sampling, sample=shifted))
 
@@ -192,19 +200,6 @@ class Call:
             )
         whole = Text() if source is None else source
         return compile_source(whole, self.ensemble.vocabulary, self._budget, canonical=tokenizer)
-
-
-def _drawn(sampling: Sampling) -> Sampling:
-    """Return settings that draw a text, made from settings that do not."""
-    return replace(
-        sampling,
-        do_sample=True,
-        temperature=1.0,
-        seed=sampling.seed or 0,
-        num_beam_groups=1,
-        diversity_penalty=None,
-        penalty_alpha=None,
-    )
 
 
 def read_prompts(

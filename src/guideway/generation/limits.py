@@ -1,8 +1,10 @@
 """Checks before generation: token limits, context length, vocabulary of the constraint."""
 
+import sys
+
 from guideway.constraint.longest_path import longest_path
 from guideway.errors import LimitError, ModelError
-from guideway.generation.ensemble.ensemble import Ensemble
+from guideway.generation.ensemble.ensemble import Ensemble, Prompts
 from guideway.generation.row.request import Request
 
 
@@ -11,7 +13,7 @@ def checked(request: Request, ensemble: Ensemble) -> int:
 
     Raises LimitError if no text of the constraint fits, or ModelError for another vocabulary.
     """
-    most = _room(request, ensemble)
+    most = min(request.sampling.max_new_tokens, room(ensemble, request.prompts))
     constraint = request.constraint
     if constraint is None:
         return most
@@ -43,19 +45,21 @@ def checked(request: Request, ensemble: Ensemble) -> int:
     return most
 
 
-def _room(request: Request, ensemble: Ensemble) -> int:
-    most = request.sampling.max_new_tokens
-    for reading, prompt in zip(ensemble.contexts, request.prompts, strict=True):
-        limit = reading.model.context
-        if limit is None:
-            continue
-        room = limit - len(prompt)
-        if room < 1:
-            raise LimitError(
-                f"the prompt takes {len(prompt)} tokens, and the model's context is {limit}",
-                limit="context",
-                given=limit,
-                needed=len(prompt) + 1,
-            )
-        most = min(most, room)
+def room(ensemble: Ensemble, prompts: Prompts, needed: int = 1) -> int:
+    """The tokens that may follow prompts in every context; a LimitError if `needed` do not fit."""
+    most = sys.maxsize
+    for reading, prompt in zip(ensemble.contexts, prompts, strict=True):
+        if (limit := reading.model.context) is not None:
+            most = min(most, limit - len(prompt))
+            if most < needed:
+                whole = len(prompt) + needed
+                said = f"the prompt and the longest continuation have {whole} tokens"
+                if needed == 1:
+                    said = f"the prompt takes {len(prompt)} tokens"
+                raise LimitError(
+                    f"{said}, and the model's context is {limit}",
+                    limit="context",
+                    given=limit,
+                    needed=whole,
+                )
     return most

@@ -24,8 +24,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from guideway.errors import LimitError, ModelError
+from guideway.errors import ModelError
 from guideway.generation.ensemble.ensemble import Ensemble, Logits, Prompts
+from guideway.generation.limits import room
 from guideway.generation.stopping import check_stop
 from guideway.logits.classifier import ClassifierTerm, classify
 from guideway.logits.evaluate import Step, evaluate
@@ -124,7 +125,7 @@ def score(
     ensemble = Ensemble.of(model)
     if any(ends) and not ensemble.vocabulary.eos_ids:
         raise ModelError("the vocabulary has no end ids, so the end of a text has no probability")
-    _check_room(ensemble, prompts, max(map(len, continuations)))
+    room(ensemble, prompts, max(map(len, continuations)))
     following = _following(continuations, ends, ensemble.vocabulary.eos_ids)
     whole = ensemble.node
     node, terms = (whole.inner, whole.terms) if isinstance(whole, Guided) else (whole, ())
@@ -163,19 +164,6 @@ def score(
         )
     texts = [scoring.context(tuple(each)) for each in continuations] if terms else []
     return judged(totals, terms, texts, summed)
-
-
-def _check_room(ensemble: Ensemble, prompts: Prompts, longest: int) -> None:
-    for reading, prompt in zip(ensemble.contexts, prompts, strict=True):
-        limit, needed = reading.model.context, len(prompt) + longest
-        if limit is not None and needed > limit:
-            raise LimitError(
-                f"the prompt and the longest continuation have {needed} tokens, and the model's "
-                f"context is {limit}",
-                limit="context",
-                given=limit,
-                needed=needed,
-            )
 
 
 @final

@@ -10,11 +10,12 @@ from torch import Tensor
 
 from guideway.generation.draw import Drawn, Plan, draw
 from guideway.generation.ensemble.ensemble import Ensemble, EnsembleCache, Logits, States
+from guideway.generation.limits import room
 from guideway.generation.marking import Marking
 from guideway.generation.row.request import Event
 from guideway.generation.row.sequence import Sequence
 from guideway.generation.row.trace import Recorder
-from guideway.generation.speculation import MOST, Speculation, seconds_of
+from guideway.generation.speculation import Speculation, seconds_of
 from guideway.logits.evaluate import Step, evaluate
 from guideway.logits.expr import Leaf
 from guideway.logits.mask import unpack, upload
@@ -89,7 +90,9 @@ def held_step(ensemble: Ensemble, batch: Batch, late: Late) -> Stepped:
     rows, before = batch.rows, [len(row.tokens) for row in batch.rows]
     drafts, states = [NO_DRAFT] * len(rows), States()
     if batch.speculation is not None and batch.cache is not None:
-        drafts = batch.speculation.drafts(rows, _room(ensemble, rows))
+        # All drafts are padded to the longest, so every row must have room for it.
+        most = min(room(ensemble, row.request.prompts) - len(row.tokens) for row in rows)
+        drafts = batch.speculation.drafts(rows, most)
     began = seconds_of(ensemble.device)
     cache, logits, sums = forward(ensemble, batch, drafts, states)
     if batch.speculation is not None and ensemble.device.type != "cpu":
@@ -125,16 +128,6 @@ def _parted(
         own = {leaf: row[left, last] for leaf, row in logits.items()}
         waiting = replace(waiting, logits=own)
     return events, after, waiting
-
-
-def _room(ensemble: Ensemble, rows: abc.Sequence[Sequence]) -> int:
-    """The tokens that every row can still read, because shorter drafts are padded."""
-    room = [MOST]
-    for row in rows:
-        for reading, prompt in zip(ensemble.contexts, row.request.prompts, strict=True):
-            if (limit := reading.model.context) is not None:
-                room.append(limit - len(prompt) - len(row.tokens))
-    return min(room)
 
 
 def rest(ensemble: Ensemble, batch: Batch, kept: list[int]) -> Batch:
