@@ -22,7 +22,7 @@ from guideway.json_schema.resources import (
 from guideway.json_schema.satisfiability.parts import ASSERTED, Targets
 from guideway.json_schema.text import Json, copy_json, extend, pause, read_json, resume
 from guideway.sources.json_style import KeyOrder, Spelling, Whitespace, WhitespaceName
-from guideway.sources.names import close, did_you_mean
+from guideway.sources.names import SURE, did_you_mean, near
 from guideway.sources.reading import MARK, checked_path, decode_json, holds, read_file
 from guideway.sources.sources import Source, check_option, check_style, check_text
 
@@ -267,8 +267,8 @@ def _nothing_known(whole: dict[str, Json]) -> str:
     inner = next((whole[key] for key in ("schema", "json_schema") if key in whole), None)
     if isinstance(inner, dict):
         return f"{about}; pass the schema inside it"
-    near = next(filter(None, (did_you_mean(name, READ) for name in whole)), "")
-    return about + (near or '; properties are {"type": "object", "properties": {...}}')
+    meant = next(filter(None, (did_you_mean(name, READ) for name in whole)), "")
+    return about + (meant or '; properties are {"type": "object", "properties": {...}}')
 
 
 @lru_cache(maxsize=4096)
@@ -276,7 +276,7 @@ def _meant(name: str) -> str | None:
     """The keyword that a name misspells, or None."""
     if name.startswith(("_", "@", "x-")):
         return None
-    return close(name, READ.keys() - _SHORT)
+    return near(name, READ.keys() - _SHORT, SURE)
 
 
 _Path: TypeAlias = "tuple[_Path | None, tuple[str, ...]]"
@@ -314,5 +314,5 @@ def _silences(raw: dict[str, Json], draft: Draft) -> Iterator[str]:
     if draft <= 7 and "$ref" in raw and (first := next(beside, None)):
         yield f"{first!r} has no effect: the draft that $schema names ignores it beside $ref"
     name = raw.get("format")
-    if isinstance(name, str) and name not in FORMATS and (meant := close(name, FORMATS)):
+    if isinstance(name, str) and name not in FORMATS and (meant := near(name, FORMATS, SURE)):
         yield f"the format {name!r} has no effect: it is unknown; did you mean {meant!r}?"

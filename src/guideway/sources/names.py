@@ -2,29 +2,21 @@
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import Final
+
+SURE: Final = 0.82  # similarity of names one of which is surely a misspelling of the other
 
 
-def near(given: str, allowed: Iterable[str]) -> str | None:
-    """The allowed name that looks like `given`, or None.
+def near(given: str, allowed: Iterable[str], cutoff: float = 0.6) -> str | None:
+    """The allowed name that is similar to `given`, or None.
 
-    >>> near("strin", ["string", "number"])
-    'string'
-    """
-    folded = {name.casefold(): name for name in allowed}
-    found = get_close_matches(given.casefold()[:100], folded, n=1)
-    return folded[found[0]] if found else None
-
-
-def close(given: str, allowed: Iterable[str]) -> str | None:
-    """The allowed name of which `given` is surely a misspelling, or None.
-
-    >>> close("requred", ["required"]), close("tpye", ["type"]), close("label", ["enum"])
-    ('required', 'type', None)
+    >>> near("strin", ["string", "number"]), near("tpye", ["type"], SURE)
+    ('string', 'type')
     """
     folded = {name.casefold(): name for name in allowed}
     word = given.casefold()[:100]
     swapped = [name for name in folded if sorted(name) == sorted(word)]
-    found = swapped or get_close_matches(word, folded, n=1, cutoff=0.82)
+    found = swapped or get_close_matches(word, folded, n=1, cutoff=cutoff)
     return folded[found[0]] if found else None
 
 
