@@ -1,7 +1,7 @@
-"""Standard input and output of the commands. Only this module asks whether one is a terminal."""
+"""Standard input and output of the commands."""
 
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -42,21 +42,6 @@ def busy(message: str) -> Generator[None]:
 
     with Console(stderr=True).status(message):
         yield
-
-
-@contextmanager
-def progress(total: int | None) -> Generator[Callable[[int], object]]:
-    """Show a bar on a terminal while the block runs; yields a function of the rows done."""
-    if not sys.stderr.isatty():
-        yield lambda done: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
-
-    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task("generating", total=total)
-        yield lambda done: bar.update(task, completed=done)
 
 
 def read_prompt(written: str) -> str:

@@ -15,6 +15,7 @@ the `error`, and the other lines go on; the exit status says that there was one.
 import gc
 import json
 import os
+import sys
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -22,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias, cast, final
 
 import typer
 
-from guideway.cli.console import busy, print_json, print_line, print_piece, progress, warn
+from guideway.cli.console import busy, print_json, print_line, print_piece, warn
 from guideway.cli.exits import INTERRUPTED, INVALID
 from guideway.errors import (
     GenerationInterrupted,
@@ -241,15 +242,17 @@ def generate_rows(
     model: "Model", rows: Sequence[Row], source: Any, settings: dict[str, Any], at_once: int | None
 ) -> None:
     """Generate a text for each row and print the results; `at_once` rows run at once."""
+    from guideway.models.progress import rows_shown
+
     done = failed = shortened = 0
     try:
-        with progress(len(rows)) as report:
+        with rows_shown(sys.stderr.isatty(), len(rows)) as add:
             for row, result in _results(model, rows, source, settings, at_once or AT_ONCE):
                 print_json({"row": row.number, "id": row.name} | record(result))
                 failed += result.error is not None
                 shortened += result.shortened
                 done += 1
-                report(done)
+                add(1)
     except KeyboardInterrupt:
         warn(f"interrupted after {done} of {len(rows)} rows")
         raise typer.Exit(INTERRUPTED) from None
