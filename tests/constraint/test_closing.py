@@ -17,7 +17,6 @@ from jsonschema import Draft202012Validator
 import guideway as gw
 from budget_law import check_within
 from guideway.automaton.token_tries import unpack
-from guideway.constraint import special_tokens as segmentation
 from guideway.constraint.compiled import CompiledConstraint, DecodeState
 from guideway.constraint.special_tokens import Segmentation
 from guideway.generation.row.request import Request
@@ -373,20 +372,3 @@ def test_it_is_the_least_number_of_rounds_whatever_was_asked_before(tokens, text
             reached = {r + t for r in reached for t in tokens if text.startswith(r + t)}
             rounds += 1
         assert told.fewest(text) == (rounds if text in reached else None)
-
-
-def test_parts_take_no_fewer_than_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    words = [b"a", b"b", b",", b"ab", b"a,b", b",a", b"bb"]
-    vocabulary, dice = Vocabulary(words), random.Random(4)
-    texts = [bytes(dice.choices(b"ab,", k=dice.randrange(12))) for _ in range(200)]
-    parted = [Segmentation(vocabulary).in_parts(text) for text in texts]
-    one = Segmentation(vocabulary)
-    assert [one.in_parts(text) for text in texts] == parted
-    monkeypatch.setattr(segmentation, "_PARTS", 3)
-    assert [one.in_parts(text) for text in texts] == parted
-    for text, told in zip(texts, parted, strict=True):
-        whole = Segmentation(vocabulary).fewest(text)
-        assert told is not None
-        assert whole is not None
-        assert whole <= told <= len(text)
-    assert Segmentation(Vocabulary(words[1:])).in_parts(b"b,aa") is None

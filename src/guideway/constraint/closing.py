@@ -55,8 +55,7 @@ class Closing:
             return False
         if length <= tokens or length > tokens * self._vocabulary.longest:
             return length <= tokens
-        parts = self._segmentation.in_parts(self._machine.hoped(rest))
-        return (parts is not None and parts <= tokens) or self.distance(rest) <= tokens
+        return self.distance(rest) <= tokens
 
     def reaches(self, state: State, tokens: int) -> bool:
         """Return True if `tokens` suffice after `state`, mostly from a bound in bytes.

@@ -209,9 +209,6 @@ def _encoded(text: str | bytes) -> bytes:
     return NO_TEXT if data and max(data) >= FIRST_MARK else data
 
 
-_PARTS: Final = 4096  # remembered parts of texts
-
-
 @final
 class Segmentation:
     """Fewest tokens of one text after another.
@@ -223,24 +220,12 @@ class Segmentation:
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
         self._text = b""
-        self._parts = dict[bytes, int | None]()
         self._fewest: list[int | None] = [0]  # tokens for its last 0, 1, 2, … bytes
 
     def fewest(self, text: bytes) -> int | None:
         """The fewest tokens that spell `text`, None if none do; O(new bytes · longest token)."""
         self._measure(text)
         return self._fewest[-1]
-
-    def in_parts(self, text: bytes) -> int | None:
-        """A fast upper bound: a token for each comma, and the fewest for each part."""
-        if len(self._parts) > _PARTS:
-            self._parts.clear()
-        parts = text.split(b",")
-        for part in {*parts} - self._parts.keys():
-            self._parts[part] = self.fewest(part)
-        counts = [self._parts[part] for part in parts]
-        known = [count for count in counts if count is not None]
-        return sum(known) + len(parts) - 1 if len(known) == len(counts) else None
 
     def first(self, text: bytes) -> list[int]:
         """First tokens of shortest spellings."""
