@@ -375,7 +375,7 @@ def drop_superfluous(context: RegexContext, first: int) -> None:
     listed, end = context.listed, context.listed.used
     for index in range(first, end):
         push(context, _shape(context, listed[index]))
-    if context.want or not _are_alike(context, end):
+    if context.want:
         context.listed.used = end
         return
     kept = first
@@ -398,20 +398,6 @@ def drop_superfluous(context: RegexContext, first: int) -> None:
             listed[kept] = listed[place]
             kept += 1
     context.listed.used = kept
-
-
-@once
-def _are_alike(context: RegexContext, first: int) -> bool:
-    """Return True if two of the shapes from `first` on are equal."""
-    end = context.listed.used
-    for index in range(first, end):
-        push(context, context.listed[index])
-    found = context.want == 0
-    if found:
-        sort_list(context, end)
-        found = context.listed.used - end < end - first
-    context.listed.used = end
-    return found
 
 
 @once
