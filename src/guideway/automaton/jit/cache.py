@@ -3,18 +3,18 @@
 Compiling takes two seconds, once on a machine; without a usable folder it is done in memory.
 """
 
-import gc
 import hashlib
 import os
 import sys
 import time
-from collections.abc import Callable, Generator, Iterable
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from shutil import rmtree
 from typing import Any, Final
 
+from guideway.json_schema.text import pause, resume
 from guideway.vocabulary.cache import cache_folder
 
 FILE: Final = "kernels.o"
@@ -30,26 +30,16 @@ def cached(what: str, sources: Iterable[Path], compiled: Callable[[], bytes]) ->
         return code
     once = "once on this machine" if file else "as no cache folder can be written"
     _write(f"guideway compiles {what}, {once} (about two seconds) ...\n")
-    begun = time.perf_counter()
-    with _collector_off():
+    begun, paused = time.perf_counter(), pause()  # nothing dies while compiling: saves 0.2 of 2.3 s
+    try:
         code = compiled()
+    finally:
+        resume(paused)
     _write(f"guideway compiles {what}: done in {time.perf_counter() - begun:.1f} s\n")
     if file:
         with suppress(OSError):
             _keep(file, code)
     return code
-
-
-@contextmanager
-def _collector_off() -> Generator[None]:
-    """Disable garbage collection: nothing dies while compiling (saves 0.2 of 2.3 s)."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def _key(sources: Iterable[Path]) -> str:
