@@ -10,14 +10,13 @@ from guideway.automaton.jit.records import LAYOUTS, Rows, Whole, i32, i64, kind_
 
 SIGNED: Final = "int64"
 SET: Final = "uint64"
-WORD: Final = "uint32"
 BOOL: Final = "bool"
-LLVM: Final = {SIGNED: "i64", SET: "i64", WORD: "i32", BOOL: "i1"}
+LLVM: Final = {SIGNED: "i64", SET: "i64", BOOL: "i1"}
 # Items of arrays: LLVM type, kind when read, and how they are widened.
 ITEMS: Final = {
     "int64": ("i64", SIGNED, ""),
     "uint64": ("i64", SET, ""),
-    "uint32": ("i32", WORD, ""),
+    "uint32": ("i32", SET, "zext"),
     "int32": ("i32", SIGNED, "sext"),
     "uint16": ("i16", SIGNED, "zext"),
     "uint8": ("i8", SIGNED, "zext"),
@@ -119,21 +118,15 @@ class Instructions:
         if value.kind not in LLVM or kind not in LLVM:
             raise TypeError(f"{value} is no {kind}")
         if kind == BOOL:
-            return self.value(f"icmp ne {LLVM[value.kind]} {value.text}, 0")
+            return self.value(f"icmp ne i64 {value.text}, 0")
         if value.constant is not None:
-            return str(value.constant & 0xFFFFFFFF if kind == WORD else value.constant)
-        before, after = LLVM[value.kind], LLVM[kind]
-        if before == after:
-            return value.text
-        how = "trunc" if value.kind != BOOL and kind == WORD else "zext"
-        return self.value(f"{how} {before} {value.text} to {after}")
+            return str(value.constant)
+        return self.value(f"zext i1 {value.text} to i64") if value.kind == BOOL else value.text
 
     def fitting(self, value: Operand, kind: str) -> str:
-        """As `as_kind`, but a change of sign or a narrowing is a TypeError."""
+        """As `as_kind`, but a change of sign is a TypeError."""
         if {value.kind, kind} == {SIGNED, SET} and value.constant is None:
             raise TypeError(f"{value} is no {kind}")
-        if kind == WORD and value.kind != WORD:
-            raise TypeError(f"{value} may be too much for {kind}")
         return self.as_kind(value, kind)
 
     def applied(self, operator: ast.operator, one: Operand, other: Operand) -> Operand:
@@ -143,8 +136,6 @@ class Instructions:
         if isinstance(operator, ast.FloorDiv | ast.Mod):
             return self._divided(operator, one, other)
         kind = common_kind(one, other)
-        if kind == WORD:
-            kind = SET
         if kind == BOOL and type(operator) not in _BITWISE:
             kind = SIGNED
         texts = self.as_kind(one, kind), self.as_kind(other, kind)
@@ -152,7 +143,7 @@ class Instructions:
         return Operand(kind, self.value(f"{name} {LLVM[kind]} {texts[0]}, {texts[1]}"))
 
     def _shifted(self, operator: ast.operator, one: Operand, other: Operand) -> Operand:
-        kind = SET if one.kind in (SET, WORD) else SIGNED
+        kind = SET if one.kind == SET else SIGNED
         name = "shl" if isinstance(operator, ast.LShift) else "lshr" if kind == SET else "ashr"
         texts = self.as_kind(one, kind), self.as_kind(other, SET)
         return Operand(kind, self.value(f"{name} i64 {texts[0]}, {texts[1]}"))
@@ -213,10 +204,9 @@ class Instructions:
     def put(self, kind: str, place: str, value: Operand) -> None:
         """Store a number, truncated."""
         name = ITEMS[kind][0]
-        if name in ("i32", "i64"):
-            text = self.as_kind(value, WORD if name == "i32" else SIGNED)
-        else:
-            text = self.value(f"trunc i64 {self.as_kind(value, SIGNED)} to {name}")
+        text = self.as_kind(value, SIGNED)
+        if name != "i64":
+            text = self.value(f"trunc i64 {text} to {name}")
         self.add(f"store {name} {text}, ptr {place}")
 
 

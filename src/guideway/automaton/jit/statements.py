@@ -13,7 +13,6 @@ from guideway.automaton.jit.operands import (
     LLVM,
     SET,
     SIGNED,
-    WORD,
     Inner,
     Instructions,
     Intrinsic,
@@ -24,7 +23,7 @@ from guideway.automaton.jit.operands import (
 )
 from guideway.automaton.jit.records import kind_of
 
-CASTS: Final = {"int": SIGNED, "int64": SIGNED, "uint64": SET, "uint32": WORD, "bool": BOOL}
+CASTS: Final = {"int": SIGNED, "int64": SIGNED, "uint64": SET, "uint32": SET, "bool": BOOL}
 CHOSEN: Final = {"min": "smin", "max": "smax"}
 
 
@@ -132,9 +131,9 @@ class Expressions:
         if value.constant is not None and value.kind == SIGNED:
             return constant(~value.constant if isinstance(node.op, ast.Invert) else -value.constant)
         if isinstance(node.op, ast.Invert):
-            kind = SET if value.kind in (SET, WORD) else SIGNED
+            kind = SET if value.kind == SET else SIGNED
             return Operand(kind, self._code.value(f"xor i64 {self._code.as_kind(value, kind)}, -1"))
-        if value.kind in (SET, WORD):
+        if value.kind == SET:
             raise TypeError(f"{value} has no sign")
         return Operand(SIGNED, self._code.value(f"sub i64 0, {self._code.as_kind(value, SIGNED)}"))
 
@@ -291,8 +290,10 @@ class Expressions:
         kind = CASTS[name]
         if name == "int" and value.kind == SET:
             raise TypeError(f"whether {value} has a sign is not known: say np.int64")
-        known = None if kind == WORD else value.constant
-        return Operand(kind, self._code.as_kind(value, kind), known)
+        cast = Operand(kind, self._code.as_kind(value, kind), value.constant)
+        if name == "uint32":
+            return self._code.applied(ast.BitAnd(), cast, constant(0xFFFFFFFF))
+        return cast
 
     def _chosen(self, name: str, values: Sequence[Operand]) -> Operand:
         found = self._code.fitting(values[0], SIGNED)

@@ -329,7 +329,7 @@ def read_each(context: Context, macro: int, tokens: Words, count: int, codes: Wo
     for place in range(count):
         if codes[place] != 0:
             continue
-        code = checked(read_one(context, macro, int(tokens[place])))
+        code = checked(read_one(context, macro, int(np.int64(tokens[place]))))
         codes[place] = np.uint32(code)
     return at.OK
 
