@@ -14,24 +14,12 @@ from guideway.automaton.kernels.layout import (
     DEAD_END,
     DOUBTS,
     EXPANDED,
-    GOES_ON,
 )
 from guideway.automaton.regex_records import Records, holds, readable
 from guideway.automaton.token_tries import Held, share, track_shared, untouched
 from guideway.errors import GuidewayError
 from guideway.json_schema.spelling import QUOTE
-from guideway.language.derivative import Derivatives
-from guideway.language.expr import (
-    ALL_BYTES,
-    EMPTY,
-    EPSILON,
-    UNSURE,
-    alt,
-    both,
-    byte_set,
-    concat,
-    repeat,
-)
+from guideway.language.expr import ALL_BYTES, EPSILON, alt, both, byte_set, concat, repeat
 from guideway.language.fuel import spend_beside
 from guideway.language.nodes import Alt, Bytes, Concat, Expr, Repeat, operands
 from guideway.language.regular import surely_open
@@ -61,9 +49,7 @@ class LexerDfa:
             leads=self.first,
             state_records=self._record_of,
         )
-        self._machine = Derivatives(EMPTY, spellable)
         self._states: dict[Expr, int] = {}
-        self._irregular: dict[int, Expr] = {}
         self._holding: dict[Expr, bool] = {}
         self._answers: dict[tuple[int, Expr], bool] = {}
         self._counted = 0
@@ -83,20 +69,22 @@ class LexerDfa:
         return len(self) * (4 * 256 + 32 + 4 + 1) + self.records.nbytes
 
     def state(self, expr: Expr) -> int:
-        """The state of an expression that has at least one text."""
+        """The state of an expression that has at least one text.
+
+        That of an item with captures inside, entered in its middle, is in doubt: the plain engine
+        reads its end.
+        """
         found = self._states.get(expr)
         if found is None:
             with self.lock:
-                found = self._state(expr)
+                found = self._states[expr] = self._numbered(expr)
         return found
 
     def expand(self, state: int, *, briefly: bool = False) -> bool:
         """Make the row of a state; with `briefly`, return False where that takes long."""
         done = True
         with self.lock:
-            if state in self._irregular:
-                self._expand(state)
-            elif not self.flags[state] & EXPANDED:
+            if not self.flags[state] & EXPANDED:
                 try:
                     done = self.records.ask(at.EXPAND, state, begins=int(briefly)) >= 0
                 finally:  # who fails here has paid: the next one does not pay for it
@@ -121,44 +109,19 @@ class LexerDfa:
         return int.from_bytes(self.first[state].tobytes(), "little")
 
     def expr(self, state: int) -> Expr:
-        found = self._irregular.get(state)
-        if found is None:
-            with self.lock:
-                found = self.records.expr(int(self._record_of[state]))
-        return found
+        with self.lock:
+            return self.records.expr(int(self._record_of[state]))
 
     def guess(self, state: int) -> int:
         """Estimate of the fewest bytes of a text (`Records.guess`)."""
         return self.records.guess(int(self._record_of[state]))
 
-    def _state(self, expr: Expr) -> int:
-        found = self._states.get(expr)
-        if found is None:
-            found = self._numbered(expr)
-            self._states[expr] = found
-        return found
-
     def _numbered(self, expr: Expr) -> int:
         if expr.regular:
             return self.records.ask(at.NUMBER, self.records.record(expr))
         made = self.records.new_state()
-        doubts = DOUBTS | EXPANDED if expr is UNSURE else 0
-        self.flags[made] = doubts | (ACCEPTS if expr.nullable else 0)
-        self._irregular[made] = expr
+        self.flags[made] = DOUBTS | EXPANDED
         return made
-
-    def _expand(self, state: int) -> None:
-        if self.flags[state] & EXPANDED:
-            return
-        arcs = self._machine.arcs(self._irregular[state])
-        row = np.full(256, DEAD_END, np.int32)
-        every = 0
-        for members, target in arcs:
-            every |= members
-            row[_bytes_of(members)] = self._state(target)
-        self.rows[state] = row
-        self.first[state] = np.frombuffer(every.to_bytes(32, "little"), np.uint64)
-        self.flags[state] |= EXPANDED | (GOES_ON if arcs else 0)
 
     def alive(self, expr: Expr) -> bool:
         if expr.inhabited and self.spellable == ALL_BYTES:  # needs no records
@@ -203,11 +166,6 @@ class LexerDfa:
     def countable(self, item: Expr) -> bool:
         """Return True if repetitions of `item` can be counted: no text is a prefix of another."""
         return self._answer(at.IS_CODE, item)
-
-
-def _bytes_of(members: int) -> "np.typing.NDArray[np.bool_]":
-    packed = np.frombuffer(members.to_bytes(32, "little"), np.uint8)
-    return np.unpackbits(packed, bitorder="little").view(np.bool_)
 
 
 _dfas: dict[int, LexerDfa] = {}
@@ -341,8 +299,6 @@ class Spans:
         met, known = [state], {state}
         for one in met:  # which grows
             if len(met) > _BEHIND or not dfa.expand(one, briefly=True):
-                return met, False
-            if dfa.flags[one] & DOUBTS:
                 return met, False
             for target in _targets(dfa, one):
                 if target not in known:

@@ -169,9 +169,8 @@ class TokenMaskCache:
 
     def staying(self, state: int) -> Row | None:
         """The row of tokens that a lexical state reads without leaving it, if it has one."""
-        base, _, _, _, _, doubts = self.state_masks[max(self.state_mask_at[state], 0)].item()
-        known = self.state_mask_at[state] > 0 and base >= 0 and not doubts
-        return self.base[base] if known else None
+        base = self.state_masks[self.state_mask_at[state]]["base"]
+        return self.base[base] if self.state_mask_at[state] > 0 and base >= 0 else None
 
     def mask_store(self) -> MaskStore:
         if self._mask_store.full:
@@ -270,7 +269,7 @@ class TokenMaskCache:
             most = int(items.max(initial=0))
             first = self._room("base", most + 1)
             stack_rows(self._context, items, first, most)
-            self.count_at[state] = self._hang([first, most, 0, *roots])
+            self.count_at[state] = self._hang([first, most, *roots])
 
     def _counted_roots(self, left: "NDArray[np.int32]") -> list[int]:
         """Root for exits of any count, and the range of `counted_exits` with one for each count."""
@@ -292,14 +291,10 @@ class TokenMaskCache:
         from guideway.automaton.kernels.entry import draw_state_mask
 
         left = self._walk_subtree(below, state, leads)
-        ended, _, doubts, leaves = self._begun[:4].tolist()
+        ended, _, leaves = self._begun[:3].tolist()
         ranges = self._found[: 2 * ended + 2]
-        if len(ranges) < 2 * ended + 2 or left + doubts > len(self._left):
+        if len(ranges) < 2 * ended + 2:
             raise self._full()
-        unsure = 0
-        if doubts:
-            unsure = self._append_listed(np.array([doubts], np.int32)) + 1
-            self._append_listed(self._left[-doubts:])
         first, last, row = 0, 0, -1
         if below != 0 or int((ranges[1::2] - ranges[::2]).sum()) <= _FEW:
             first = self._append_listed(ranges)
@@ -307,7 +302,7 @@ class TokenMaskCache:
         else:
             row = self._room("base")
             draw_state_mask(self._context, ranges, self.base[row])
-        made = self._hang([row, first, last, leaves, 0, unsure])
+        made = self._hang([row, first, last, leaves, 0])
         self._states[made] = below, state
         if leaves:
             self._add_exits(made, leads, left)
@@ -323,7 +318,7 @@ class TokenMaskCache:
         from guideway.automaton.kernels.entry import state_mask
 
         self._context.cursor = 0
-        self._begun[:4] = 0
+        self._begun[:3] = 0
         found, left = self._found, self._left
         self._run(lambda c: state_mask(c, below, state, found, left, leads))
         return int(self._begun[1])

@@ -257,7 +257,6 @@ class StateMask(Record):
     last: i32
     leaves: i32  # whether tokens may leave it
     exits: i32  # first in `exit_tries`, or 0
-    doubts: i32  # index in `listed`, after their number: trie nodes with unsure tokens; or 0
 
 
 class CountMask(Record):
@@ -265,7 +264,6 @@ class CountMask(Record):
 
     base: i32  # the first of several rows
     most: i32  # items of the last of them
-    unused: i32
     exits: i32  # root of the trie of all of them
     first: i32  # in `counted_exits`: from, to
     last: i32

@@ -172,8 +172,6 @@ def expand_wanted(context: Context) -> bool:
     if not exists(context.regexes):
         return False
     state, regexes = context.want, context.regexes[0]
-    if regexes.state_records[state] == 0:
-        return False
     if regexes.spent > _MOST_SPENT:
         return False
     regexes.listed.used = regexes.effort.used = regexes.want = 0

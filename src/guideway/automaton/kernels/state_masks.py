@@ -4,7 +4,7 @@ from typing import Final
 
 import numpy as np
 
-from guideway.automaton.jit.operands import Ints, Sets, WholeInts, checked, exists, inner, once
+from guideway.automaton.jit.operands import Sets, WholeInts, checked, exists, inner, once
 from guideway.automaton.kernels import layout as at
 from guideway.automaton.kernels.layout import Context
 from guideway.automaton.kernels.lexer_states import expand_wanted
@@ -192,10 +192,9 @@ def take_state_mask(
     """Find the tokens below a trie node that stay within a lexical state, and its exits.
 
     The tokens that stay are written as `ranges` of `trie_tokens`. An exit is the trie node of the
-    first byte outside, if that byte is in `leads`. Nodes below which tokens are unsure are written
-    from the end of `exits` backwards. Returns the number of ranges, or a code; after a code it
-    resumes at `cursor`. `begun` has the number of ranges but the last, of exits and of unsure
-    nodes, entries without room included, and whether any state accepts.
+    first byte outside, if that byte is in `leads`. Returns the number of ranges, or a code; after a
+    code it resumes at `cursor`. `begun` has the number of ranges but the last and of exits, entries
+    without room included, and whether any state accepts.
     """
     rows, flags = context.transitions, context.lexer_flags
     depths = context.trie_depths
@@ -209,8 +208,7 @@ def take_state_mask(
     while node < last:
         depth = depths[node]
         after = rows[states[depth - 1]].after[bytes_[node]]
-        if after < 0 or flags[after] & at.DOUBTS:
-            _list_doubt(so_far, int(after), exits, left, node)
+        if after < 0:
             count = _end_range(context, ranges, count, node)
             node = ends[node]
             continue
@@ -224,7 +222,7 @@ def take_state_mask(
             context.cursor, so_far[0], so_far[1] = node, count, left
             return whole
         if flags[after] & at.ACCEPTS:
-            so_far[3] = 1
+            so_far[2] = 1
             if whole == 0:
                 left = list_exits(context, node, exits, left, leads)
         node = ends[node] if whole else node + 1
@@ -246,16 +244,6 @@ def _end_range(context: Context, ranges: WholeInts, count: int, node: int) -> in
     if place + 2 < len(ranges):
         ranges[place + 1], ranges[place + 2] = begin, end
     return count + 1
-
-
-@inner
-def _list_doubt(so_far: Ints, after: int, exits: WholeInts, left: int, node: int) -> None:
-    """List an unsure node at the end of the exits, if there is room."""
-    if after < 0:
-        return
-    so_far[2] += 1
-    if left + so_far[2] <= len(exits):
-        exits[len(exits) - so_far[2]] = node
 
 
 @inner

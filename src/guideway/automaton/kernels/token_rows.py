@@ -95,11 +95,8 @@ def add_row(context: Context, row: Words, rows: Words, number: int) -> None:
 
 @inner
 def add_state_mask(context: Context, row: Words, state_mask: int) -> None:
-    """Add the tokens of a state mask, and mark the unsure ones."""
+    """Add the tokens of a state mask."""
     mask, listed = context.state_masks[state_mask], context.listed
-    if mask.doubts > 0:
-        for index in range(mask.doubts, mask.doubts + listed[mask.doubts - 1]):
-            note_unsure(context, listed[index], context.trie_ends[listed[index]])
     if mask.base >= 0:
         add_row(context, row, context.base_rows, mask.base)
     else:
