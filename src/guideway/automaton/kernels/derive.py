@@ -11,7 +11,6 @@ from guideway.automaton.kernels.regexes import (
     drop_superfluous,
     drop_tails,
     high_of,
-    is_denied,
     item_of,
     lacking,
     leads_on,
@@ -124,8 +123,7 @@ def both_of(context: RegexContext, left: int, right: int) -> int:
     if context.records[left].kind == at.BYTES and context.records[right].kind == at.BYTES:
         common = common_of(context, context.records[left].a, context.records[right].a)
         return record_of(context, at.BYTES, common, 0, 0) if common else at.EMPTY
-    denied = is_denied(context, left, right)
-    return at.EMPTY if denied else record_of(context, at.AND, min(left, right), max(left, right), 0)
+    return record_of(context, at.AND, min(left, right), max(left, right), 0)
 
 
 @inner

@@ -304,67 +304,6 @@ def high_of(context: RegexContext, record: int) -> int:
     return context.records[record].c if context.records[record].kind == at.REPEAT else 1
 
 
-_DEPTH: Final = 8  # common heads, before two records differ
-
-
-@inner
-def is_denied(context: RegexContext, one: int, other: int) -> bool:
-    """Return True if one is a complement that obviously excludes all texts of the other."""
-    if context.records[one].kind == at.NOT and _within(context, context.records[one].a, other):
-        return True
-    return context.records[other].kind == at.NOT and _within(context, context.records[other].a, one)
-
-
-@inner
-def _within(context: RegexContext, outer: int, inside: int) -> bool:
-    """Return True if `inside` is `outer`, one of its options, or so after common heads."""
-    for _ in range(_DEPTH):
-        if outer == inside:
-            return True
-        concat = context.records[inside].kind == at.CONCAT
-        if context.records[outer].kind == at.ALT:
-            if _has_all(context, outer, inside):
-                return True
-            if not concat:
-                return False
-            outer = _option_like(context, outer, context.records[inside].a)
-        if (
-            not concat
-            or context.records[outer].kind != at.CONCAT
-            or context.records[outer].a != context.records[inside].a
-        ):
-            return False
-        outer, inside = context.records[outer].b, context.records[inside].b
-    return False
-
-
-@once
-def _has_all(context: RegexContext, outer: int, inside: int) -> bool:
-    """Return True if the options of `inside` are among those of `outer`; both are sorted."""
-    place = context.records[outer].a
-    end = place + context.records[outer].b
-    nested = context.records[inside].kind == at.ALT
-    start = context.records[inside].a
-    for index in range(context.records[inside].b if nested else 1):
-        wanted = context.parts[start + index] if nested else inside
-        while place < end and context.parts[place] < wanted:
-            place += 1
-        if place == end or context.parts[place] != wanted:
-            return False
-    return True
-
-
-@once
-def _option_like(context: RegexContext, outer: int, head: int) -> int:
-    """An option of `outer` that is a concatenation with this head; 0 if none."""
-    first = context.records[outer].a
-    for index in range(first, first + context.records[outer].b):
-        option = context.parts[index]
-        if context.records[option].kind == at.CONCAT and context.records[option].a == head:
-            return option
-    return 0
-
-
 _SUPERFLUOUS_DEPTH: Final = 6
 _PASSED: Final = 16  # nullable heads that are skipped in a row
 
