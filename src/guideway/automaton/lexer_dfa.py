@@ -17,11 +17,10 @@ from guideway.automaton.kernels.layout import (
 )
 from guideway.automaton.regex_records import Records, holds, readable
 from guideway.automaton.token_tries import Held, share, track_shared, untouched
-from guideway.errors import GuidewayError
 from guideway.json_schema.spelling import QUOTE
-from guideway.language.expr import ALL_BYTES, EPSILON, alt, both, byte_set, concat, repeat
+from guideway.language.expr import ALL_BYTES, EPSILON, both, byte_set, concat, repeat
 from guideway.language.fuel import spend_beside
-from guideway.language.nodes import Alt, Bytes, Concat, Expr, Repeat, operands
+from guideway.language.nodes import Bytes, Concat, Expr, Repeat, operands
 from guideway.language.regular import surely_open
 
 MOST_STATES: Final = 1 << 19  # 1 KB each
@@ -108,10 +107,6 @@ class LexerDfa:
         """The set of bytes that lead on from an expanded state."""
         return int.from_bytes(self.first[state].tobytes(), "little")
 
-    def expr(self, state: int) -> Expr:
-        with self.lock:
-            return self.records.expr(int(self._record_of[state]))
-
     def guess(self, state: int) -> int:
         """Estimate of the fewest bytes of a text (`Records.guess`)."""
         return self.records.guess(int(self._record_of[state]))
@@ -128,11 +123,18 @@ class LexerDfa:
             return True
         return self._answer(at.IS_ALIVE, expr)
 
-    def meets(self, state: int, expr: Expr) -> bool:
-        """Return True if a state and a regular expression have a common text."""
+    def meets(self, state: int, inside: int, between: int, low: int, high: int) -> bool:
+        """Return True if `state` has a text that goes on from `inside` by so many items.
+
+        `inside` is a state within an item, `between` that between two. A byte that begins no item
+        follows them.
+        """
+        closing = byte_set(self.spellable & ~self.first_bytes(between))
         with self.lock:
-            meet = self.records.both(int(self._record_of[state]), self.records.record(expr))
-            found = self.records.ask(at.HAS_OPTION, meet) == 1
+            records, (whole, rest, many) = self.records, self._record_of[[state, inside, between]]
+            left = records.counted(int(rest), int(many), low, high)
+            text = records.make(at.CONCAT, left, records.record(closing))
+            found = records.ask(at.HAS_OPTION, records.make(at.AND, int(whole), text)) == 1
             self.count_anew()  # searches pay for what they do
         return found
 
@@ -340,32 +342,10 @@ class Lengths:
 
     def __init__(self, dfa: LexerDfa, between: int) -> None:
         self._dfa, self._between = dfa, between
-        self._exprs: dict[int, Expr] = {}
 
     def alive(self, state: int, inside: int, low: int, high: int) -> bool:
         """Return True if the pattern has a text of `low` to `high` (-1: any) more characters.
 
         A byte that begins no character follows them; `inside` is the state in the current one.
         """
-        dfa, many = self._dfa, self._expr(self._between)
-        item = many.item if isinstance(many, Repeat) else many
-        counted = repeat(item, low, None if high < 0 else high)
-        closing = byte_set(dfa.spellable & ~dfa.first_bytes(self._between))
-        left = _counted(self._expr(inside), many, counted)
-        return dfa.meets(state, concat(left, closing))
-
-    def _expr(self, state: int) -> Expr:
-        if state not in self._exprs:
-            self._exprs[state] = self._dfa.expr(state)
-        return self._exprs[state]
-
-
-def _counted(expr: Expr, repeated: Expr, counted: Expr) -> Expr:
-    """An expression that ends with `repeated`, ending with `counted` instead."""
-    if expr is repeated:
-        return counted
-    if isinstance(expr, Concat):
-        return concat(expr.head, _counted(expr.tail, repeated, counted))
-    if isinstance(expr, Alt):
-        return alt(*(_counted(option, repeated, counted) for option in expr.options))
-    raise GuidewayError("the rest of a counted character does not end with the repetition")
+        return self._dfa.meets(state, inside, self._between, low, high)

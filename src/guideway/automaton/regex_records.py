@@ -1,7 +1,7 @@
 """Regular expressions as records that kernels derive."""
 
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from ctypes import addressof
 from struct import Struct
 from typing import Any, Final, final
@@ -13,8 +13,8 @@ from guideway.automaton.jit.records import Table, dtype, field_of
 from guideway.automaton.kernels import regex_layout as at
 from guideway.automaton.kernels.regex_layout import Regex, RegexContext
 from guideway.automaton.token_tries import share, untouched
-from guideway.errors import LimitError
-from guideway.language.expr import EMPTY, EPSILON, alt, both, byte_set, complement, concat, repeat
+from guideway.errors import GuidewayError, LimitError
+from guideway.language.expr import EMPTY, EPSILON, both, byte_set, complement, repeat
 from guideway.language.fuel import spend
 from guideway.language.nodes import Alt, And, Bytes, Concat, Expr, Not, Repeat, Rule, operands
 from guideway.language.regular import parts_of
@@ -88,50 +88,29 @@ class Records:
         """Estimate of the fewest bytes of a text of a record; may be too high."""
         return self._regex(record).guess & (2 * at.FARTHEST - 1)
 
-    def expr(self, record: int) -> Expr:
-        """An expression with the language of a record."""
-        made: dict[int, Expr] = {}
-        stack = [record]
-        while stack:
-            parts = self._operands(stack[-1])
-            missing = [part for part in parts if part not in made]
-            if missing:
-                stack.extend(missing)
-            else:
-                one = stack.pop()
-                made[one] = self._expr(one, [made[part] for part in parts])
-        return made[record]
-
-    def both(self, left: int, right: int) -> int:
-        """The record of an intersection."""
+    def make(self, kind: int, a: int, b: int, c: int = 0, options: Sequence[int] = ()) -> int:
+        """The record with these fields: records, and counts."""
         made = np.zeros(1, np.int64)
-        self._run(at.WRITE, 0, np.array([at.AND, left, right, 0, 0]), made)
+        self._run(at.WRITE, 0, np.array([kind, a, b, c, 0, *options]), made)
         return int(made[0])
+
+    def counted(self, record: int, many: int, low: int, high: int) -> int:
+        """A record whose texts end with the repetition `many`, limited to `low` to `high` items."""
+        regex = self._regex(record)
+        if record == many:
+            item = regex.a if regex.kind == at.REPEAT else many
+            return self.make(at.REPEAT, item, low, high)
+        if regex.kind == at.CONCAT:
+            return self.make(at.CONCAT, regex.a, self.counted(regex.b, many, low, high))
+        if regex.kind == at.ALT:
+            parts = self._arrays["parts.rows"][regex.a : regex.a + regex.b].tolist()
+            options = [self.counted(part, many, low, high) for part in parts]
+            return self.make(at.ALT, _FIELDS, len(options), options=options)
+        raise GuidewayError("the rest of a counted character does not end with the repetition")
 
     def _regex(self, record: int) -> Regex:
         """The fields of a record, in the memory of kernels, which never moves."""
         return Regex.from_array(self._arrays["records.rows"], record)
-
-    def _operands(self, record: int) -> list[int]:
-        regex = self._regex(record)
-        if regex.kind in (at.CONCAT, at.AND):
-            return [regex.a, regex.b]
-        if regex.kind == at.ALT:
-            return self._arrays["parts.rows"][regex.a : regex.a + regex.b].tolist()
-        return [regex.a] if regex.kind in (at.NOT, at.REPEAT) else []
-
-    def _expr(self, record: int, parts: list[Expr]) -> Expr:
-        regex = self._regex(record)
-        if regex.kind == at.BYTES:
-            words = self._arrays["sets.rows"]["words"][regex.a]
-            return byte_set(int.from_bytes(words.astype("<i8").tobytes(), "little"))
-        if regex.kind == at.RULE:
-            return self._rules[regex.a]
-        if regex.kind == at.REPEAT:
-            return repeat(parts[0], regex.b, None if regex.c < 0 else regex.c)
-        if regex.kind in _MADE:
-            return _MADE[regex.kind](*parts)
-        return EPSILON if regex.kind == at.EPSILON_KIND else EMPTY
 
     def _unknown(self, expr: Expr) -> list[Expr]:
         """Parts without a record, operands first; bytes skip the stack (e-mail 0.8 ms, not 1.9)."""
@@ -259,12 +238,6 @@ class Records:
 
 
 _NONE: Final = np.zeros(0, np.int64)
-_MADE: Final[dict[int, Callable[..., Expr]]] = {
-    at.CONCAT: concat,
-    at.ALT: alt,
-    at.AND: both,
-    at.NOT: complement,
-}
 
 
 def readable(low: int, high: int | None) -> tuple[int, int]:
