@@ -248,7 +248,7 @@ def alt_by_head(context: RegexContext, base: int, deep: int) -> int:
     if end - base == 1:
         context.listed.used = base
         return listed[base]
-    _push_options(context, base, end)
+    _flatten(context, base, end)
     sort_list(context, end)
     if context.listed.used - end > 1:
         drop_tails(context, end)
@@ -273,16 +273,6 @@ def alt_by_head(context: RegexContext, base: int, deep: int) -> int:
         push(context, pair_of(context, head, further))
     context.listed.used = base
     return at.EMPTY
-
-
-@inner
-def _push_options(context: RegexContext, base: int, end: int) -> None:
-    for index in range(base, end):
-        record = context.listed[index]
-        nested = context.records[record].kind == at.ALT
-        place = context.records[record].a
-        for option in range(context.records[record].b if nested else 1):
-            push(context, context.parts[place + option] if nested else record)
 
 
 @once

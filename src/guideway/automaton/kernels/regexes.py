@@ -4,7 +4,7 @@ from typing import Final
 
 from guideway.automaton.jit.operands import inner, once
 from guideway.automaton.kernels import regex_layout as at
-from guideway.automaton.kernels.intern import add_hash, mixed
+from guideway.automaton.kernels.intern import add_hash, mixed, sort
 from guideway.automaton.kernels.layout import ACCEPTS
 from guideway.automaton.kernels.regex_layout import RegexContext
 
@@ -244,19 +244,9 @@ def state_of(context: RegexContext, record: int) -> int:
 
 @inner
 def sort_list(context: RegexContext, first: int) -> None:
-    """Sort the list from `first` on and drop duplicates (Shell 1959, gaps 1, 4, 13, …)."""
+    """Sort the list from `first` on and drop duplicates."""
     listed, end = context.listed, context.listed.used
-    gap = 1
-    while gap * 3 < end - first:
-        gap = gap * 3 + 1
-    while gap > 0:
-        for index in range(first + gap, end):
-            value, place = listed[index], index
-            while place - gap >= first and listed[place - gap] > value:
-                listed[place] = listed[place - gap]
-                place -= gap
-            listed[place] = value
-        gap //= 3
+    sort(listed.rows, first, end)
     kept = first
     for index in range(first, end):
         if kept == first or listed[kept - 1] != listed[index]:
