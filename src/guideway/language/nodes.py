@@ -2,7 +2,7 @@
 
 import threading
 import weakref
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import field
 from operator import itemgetter
 from typing import Any, ClassVar, Final, Generic, Protocol, TypeAlias, TypeVar, final
@@ -557,7 +557,7 @@ def rebuilt(
     root: Expr,
     parts: Callable[[Expr], Sequence[Expr]],
     make: Callable[[Expr, Mapping[Expr, Made]], Made],
-    made: dict[Expr, Made] | None = None,
+    made: MutableMapping[Expr, Made] | None = None,
 ) -> Made:
     """Apply `make` bottom-up: to each node, with the results for its parts; `made` keeps them.
 

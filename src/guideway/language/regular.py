@@ -31,6 +31,7 @@ from guideway.language.nodes import (
     Not,
     Repeat,
     Rule,
+    operands,
     rebuilt,
 )
 
@@ -258,8 +259,7 @@ def derivative(root: Expr, byte: int) -> Expr:
     return next((left for members, left in arcs(root) if members >> byte & 1), EMPTY)
 
 
-_Known: TypeAlias = "WeakKeyDictionary[Expr, bool]"
-_Answer: TypeAlias = Callable[[Expr], bool]
+_Answers: TypeAlias = "WeakKeyDictionary[Expr, bool]"
 
 SOMETHING: Final = concat(byte_set(ALL_BYTES), UNSURE)
 """Some text surely exists, but it is unknown; with UNSURE alone there may be none."""
@@ -267,16 +267,16 @@ SOMETHING: Final = concat(byte_set(ALL_BYTES), UNSURE)
 _ENDLESS_LOOKED_AT: Final = 12  # derivatives in the search of `soon_endless`
 _WAYS: Final = 4  # arcs tried for each, those with the most bytes first
 
-_endless: _Known = WeakKeyDictionary()
-_open: _Known = WeakKeyDictionary()
-_ended: _Known = WeakKeyDictionary()
+_endless: _Answers = WeakKeyDictionary()
+_open: _Answers = WeakKeyDictionary()
+_ended: _Answers = WeakKeyDictionary()
 
 
 def surely_endless(expr: Expr, spellable: int = ALL_BYTES) -> bool:
     """Return True if the regular `expr` surely has infinitely many strings of these bytes."""
     if spellable != ALL_BYTES:
         expr = _restricted(expr, spellable)
-    return _evaluate(expr, _endless, _is_endless)
+    return rebuilt(expr, _positive_parts, _is_endless, _endless)
 
 
 def soon_endless(expr: Expr, spellable: int = ALL_BYTES) -> bool:
@@ -330,70 +330,43 @@ def _restricted_node(spellable: int, subset: bool, node: Expr, made: Mapping[Exp
 
 def surely_open(expr: Expr) -> bool:
     """Return True if each prefix of a string of `expr` surely has infinitely many continuations."""
-    return _evaluate(expr, _open, _is_open)
+    return rebuilt(expr, _positive_parts, _is_open, _open)
 
 
 def surely_ended(expr: Expr) -> bool:
     """Return True if the regular `expr` surely has finitely many strings."""
-    return _evaluate(expr, _ended, _has_end)
+    return rebuilt(expr, _positive_parts, _has_end, _ended)
 
 
-def _evaluate(root: Expr, known: _Known, tell: Callable[[Expr, _Answer], bool]) -> bool:
-    """Evaluate `tell` for each part once, with an explicit stack.
-
-    `tell` must ask for all options at once: one by one, 5,000 keywords took 8 s.
-    """
-    stack = [root]
-    while stack:
-        node = stack[-1]
-        missing: list[Expr] = []
-        found = known.get(node)
-        if found is None:
-
-            def answer(part: Expr, missing: list[Expr] = missing) -> bool:
-                found = known.get(part)
-                if found is None:
-                    missing.append(part)
-                return found is True
-
-            found = tell(node, answer)
-            if missing and not found:
-                stack.extend(missing)
-                continue
-            known[node] = found
-        stack.pop()
-    return known[root]
-
-
-def _is_endless(node: Expr, endless: _Answer) -> bool:
+def _is_endless(node: Expr, endless: Mapping[Expr, bool]) -> bool:
     match node:
         case Concat(head, tail):
-            return (tail.inhabited and endless(head)) or (head.inhabited and endless(tail))
+            return (tail.inhabited and endless[head]) or (head.inhabited and endless[tail])
         case Alt(options):
-            return True in [*map(endless, options)]
+            return any(endless[option] for option in options)
         case Repeat(item, _, high):
-            return item.inhabited and (high is None or endless(item))
+            return item.inhabited and (high is None or endless[item])
         case _:
             return _takes_some_away(node, endless)
 
 
-def _is_open(node: Expr, is_open: _Answer) -> bool:
+def _is_open(node: Expr, is_open: Mapping[Expr, bool]) -> bool:
     match node:
         case Concat(head, tail):
-            return head.inhabited and is_open(tail)
+            return head.inhabited and is_open[tail]
         case Alt(options):
-            return False not in [*map(is_open, options)]
+            return all(is_open[option] for option in options)
         case Repeat(item, _, high):
             return item.inhabited and high is None
         case _:
             return _takes_some_away(node, is_open)
 
 
-def _takes_some_away(node: Expr, answer: _Answer) -> bool:
+def _takes_some_away(node: Expr, answers: Mapping[Expr, bool]) -> bool:
     match node:
         case And(left, right):
-            return (_all_but_some(right) and answer(left)) or (
-                _all_but_some(left) and answer(right)
+            return (answers[left] and _all_but_some(right)) or (
+                answers[right] and _all_but_some(left)
             )
         case Not(item):
             return surely_ended(item)
@@ -402,28 +375,21 @@ def _takes_some_away(node: Expr, answer: _Answer) -> bool:
 
 
 def _all_but_some(node: Expr) -> bool:
-    todo = [node]
-    while todo:
-        part = todo.pop()
-        if isinstance(part, And):
-            todo += [part.left, part.right]
-        elif not (isinstance(part, Not) and surely_ended(part.item)):
-            return False
-    return True
+    return all(isinstance(part, Not) and surely_ended(part.item) for part in operands(node))
 
 
-def _has_end(node: Expr, ended: _Answer) -> bool:
+def _has_end(node: Expr, ended: Mapping[Expr, bool]) -> bool:
     match node:
         case Empty() | Epsilon() | Bytes():
             return True
         case Concat(head, tail):
-            return ended(head) and ended(tail)
+            return ended[head] and ended[tail]
         case Alt(options):
-            return False not in [*map(ended, options)]
+            return all(ended[option] for option in options)
         case Repeat(item, _, high):
-            return high is not None and ended(item)
+            return high is not None and ended[item]
         case And(left, right):
-            return ended(left) or ended(right)
+            return ended[left] or ended[right]
         case _:
             return False
 
