@@ -1,9 +1,9 @@
 """Constructors of expressions: they simplify to a normal form, and intern the result."""
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import cache, reduce
 from operator import itemgetter
-from typing import Any, Final, TypeAlias, final
+from typing import Any, TypeAlias, final
 
 from guideway.errors import GuidewayError
 from guideway.language.fuel import spend
@@ -21,14 +21,12 @@ from guideway.language.nodes import (
     Least,
     Look,
     Not,
-    Range,
     Repeat,
     Stop,
     Template,
     Unsure,
     added,
     begins_with_capture,
-    contains,
     counted,
     intern,
     known,
@@ -40,76 +38,6 @@ from guideway.language.nodes import (
     united,
 )
 
-_DEPTH = 6
-_PASSED: Final = 16  # nullable parts in a row
-_MOST_COMPARED = 256
-_UNBOUNDED = 1 << 80
-
-Counts: TypeAlias = tuple[Range, ...]
-
-
-def superfluous(options: Iterable[Expr]) -> list[Expr]:
-    """Options whose strings are all strings of another option."""
-    every = dict.fromkeys(options)
-    passed = tails(every)
-    left = [option for option in every if option not in passed]
-    begun: dict[int, list[Expr]] = {}
-    for option in left:  # most have a first item of their own, and need no shape
-        head = option.head if isinstance(option, Concat) else option
-        begun.setdefault(id(counted(head)[0]), []).append(option)
-    alike: dict[tuple[int, ...], list[tuple[Counts, Expr]]] = {}
-    for several in begun.values():
-        for option in several if len(several) > 1 else ():
-            shape, counts = _shape(option)
-            alike.setdefault(shape, []).append((counts, option))
-    found = [*passed]
-    for group in alike.values():
-        if 1 < len(group) <= _MOST_COMPARED:
-            found += _dominated(group)
-    return found
-
-
-def tails(options: Collection[Expr]) -> dict[Expr, None]:
-    """Options that are a suffix of another option after nullable parts."""
-    found: dict[Expr, None] = {}
-    for option in options:
-        rest, passed = option, 0
-        while passed < _PASSED and isinstance(rest, Concat) and rest.head.nullable:
-            rest, passed = rest.tail, passed + 1
-            if rest in options and option.regular:
-                found[rest] = None
-                break
-    return found
-
-
-def _dominated(group: list[tuple[Counts, Expr]]) -> list[Expr]:
-    kept: list[Counts] = []
-    found: list[Expr] = []
-    for counts, option in sorted(group, key=_width, reverse=True):
-        if any(all(map(contains, other, counts)) for other in kept):
-            found.append(option)
-        else:
-            kept.append(counts)
-    return found
-
-
-def _width(entry: tuple[Counts, Expr]) -> int:
-    return sum((_UNBOUNDED if high is None else high) - low for low, high in entry[0])
-
-
-def _shape(option: Expr) -> tuple[tuple[int, ...], Counts]:
-    """The items of an option without their counts, and the counts."""
-    shape: list[int] = []
-    counts: list[Range] = []
-    rest: Expr | None = option
-    while rest is not None and len(shape) < _DEPTH:
-        head, rest = (rest.head, rest.tail) if isinstance(rest, Concat) else (rest, None)
-        item, count = counted(head)
-        shape.append(id(item))
-        counts.append(count)
-    return (*shape, id(rest)), tuple(counts)
-
-
 ALL_BYTES = (1 << 256) - 1
 EMPTY: Expr = Empty()
 EPSILON: Expr = Epsilon()
@@ -118,9 +46,6 @@ UNSURE: Expr = Unsure()
 # First items of keys. Keys are tuples of ints, which the garbage collector skips: traversing those
 # of 100,000 words takes longer than making them.
 _PAIR, _BYTES, _ALT, _REPEAT, _AND, _NOT, _CALL, _CAPTURE, _AHEAD, _STOP = range(10)
-
-# Above this many options, redundant ones are removed (`language.expr`).
-MANY = 8
 
 
 def byte_set(members: Iterable[int] | int) -> Expr:
@@ -266,9 +191,6 @@ def _union(flat: dict[Expr, None]) -> Expr:
     if ANYTHING in flat and all(part.regular for part in flat):
         return ANYTHING
     _unite(flat)
-    if len(flat) > MANY:
-        for option in superfluous(flat):
-            del flat[option]
     nullable = inhabited = empties = False
     regular = True
     for part in flat:

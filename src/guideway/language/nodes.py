@@ -451,12 +451,6 @@ def united(ranges: Iterable[Range]) -> list[Range]:
     return found
 
 
-def contains(outer: Range, inner: Range) -> bool:
-    """Return True if all numbers of `inner` are in `outer`."""
-    (low, high), (least, most) = outer, inner
-    return low <= least and (high is None or (most is not None and most <= high))
-
-
 def looking_apart(
     options: Iterable[Expr],
 ) -> tuple[dict[Ahead, list[Expr | None]], list[Expr], list[Expr]]:
