@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Iterator, MutableMapping
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
-from typing import Any, Final, TypeAlias, final
+from typing import Any, Final, TypeAlias, TypeVar, final
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import numpy as np
@@ -21,10 +21,11 @@ from guideway.language.nodes import Expr
 from guideway.language.shortest_string import LONGEST
 from guideway.language.special_tokens import mark, split_marks
 from guideway.vocabulary.canonical.merges import Ids
-from guideway.vocabulary.canonical.splitting import remember
 from guideway.vocabulary.canonical.tokens import DEAD_STATE, CanonicalAutomaton
 from guideway.vocabulary.vocabulary import Vocabulary
 
+Key = TypeVar("Key")
+Value = TypeVar("Value")
 Route: TypeAlias = tuple[int, ...]
 
 _MOST_OPTIONS: Final = 256
@@ -32,6 +33,14 @@ _MOST_KNOWN: Final = 1 << 18
 _MOST_SPOTS: Final = 1 << 16  # of one search
 _ASCII: Final = 0x80
 _MARKED: Final = 0xF5  # bytes from here on are marks
+
+
+def remember(memory: dict[Key, Value], key: Key, value: Value, most: int) -> Value:
+    """Store a value; clear the memory first if it has `most` entries."""
+    if len(memory) >= most:
+        memory.clear()
+    memory[key] = value
+    return value
 
 
 @final

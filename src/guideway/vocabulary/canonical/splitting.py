@@ -30,24 +30,12 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import Any, Final, Literal, TypeAlias, TypeVar, final
+from functools import cache, lru_cache
+from typing import Any, Final, Literal, TypeAlias, final
 
 import numpy as np
 
 from guideway.errors import UnsupportedError, brief
-
-Key = TypeVar("Key")
-Value = TypeVar("Value")
-
-
-def remember(memory: dict[Key, Value], key: Key, value: Value, most: int) -> Value:
-    """Store a value; clear the memory first if it has `most` entries."""
-    if len(memory) >= most:
-        memory.clear()
-    memory[key] = value
-    return value
-
 
 NO_SORT: Final = -1
 
@@ -75,8 +63,8 @@ class Characters:
         self._sorts = dict[str, int]()
         self._known = dict[tuple[int, ...], int]()
         self._of: list[tuple[int, ...]] = []
-        self._within = dict[tuple[int, int], frozenset[int]]()
-        self._stable = dict[tuple[str, str], bool]()
+        self.within = lru_cache(_MOST)(self._sorts_within)
+        self._stays = lru_cache(_MOST)(self._unchanged)
         self.normalises = normalise is not None
 
     def sort(self, char: str) -> int:
@@ -101,14 +89,10 @@ class Characters:
             kept = char not in lost and self._unchanged(char)
             self._sorts[char] = self._number(own) if kept else NO_SORT
 
-    def within(self, low: int, high: int) -> frozenset[int]:
+    def _sorts_within(self, low: int, high: int) -> frozenset[int]:
         """The sorts of the characters from one code point to another; perhaps some more."""
-        found = self._within.get((low, high))
-        if found is None:
-            chars = [chr(code) for code in range(low, high + 1) if not 0xD800 <= code < 0xE000]
-            found = frozenset(map(self._number, set(self._atoms_of(chars))))
-            remember(self._within, (low, high), found, _MOST)
-        return found
+        chars = [chr(code) for code in range(low, high + 1) if not 0xD800 <= code < 0xE000]
+        return frozenset(map(self._number, set(self._atoms_of(chars))))
 
     def _atoms_of(self, chars: Sequence[str]) -> list[tuple[int, ...]]:
         """For each character the atoms of each splitter that it is in, as bits."""
@@ -136,10 +120,7 @@ class Characters:
         """Return True if `chars` are unchanged after a text that ends with `before`."""
         if self._normalise is None or not chars or not restless(chars[0]):
             return True
-        key = (before, chars)
-        if key not in self._stable:
-            remember(self._stable, key, self._unchanged(before + chars), _MOST)
-        return self._stable[key]
+        return self._stays(before + chars)
 
     def _unchanged(self, text: str) -> bool:
         return self._normalise is None or self._normalise(text) == text
@@ -362,6 +343,8 @@ class Claim:
 class Splitter:
     r"""One pattern; `start` is the claim before the first character.
 
+    `read` gives the claim after a character, `cut` with a boundary.
+
     >>> from guideway.vocabulary.canonical.splitting import read_pattern
     >>> letters = Splitter(read_pattern("a+|b"))  # an "a" is in atom 0, a "b" in atom 1
     >>> one = letters.read(letters.start, 0b01)
@@ -375,27 +358,17 @@ class Splitter:
         """The splitter of a program; one that matches the empty text is refused."""
         self._steps = program.steps
         self._match = len(program.steps) - 1
-        self._closures = dict[int, tuple[Item, ...]]()
-        self._read = dict[tuple[Claim, int], Claim | None]()
-        self._cut = dict[Claim, Claim | None]()
+        self.read, self.cut = cache(self._reading), cache(self._cutting)
+        self._closure = cache(self._reachable)
         self.start = Claim(self._closure(0))
         if any(step == self._match for step, _ in self.start.items):
             raise not_canonical("its split pattern matches the empty text", SPLIT, "/pre_tokenizer")
 
-    def read(self, claim: Claim, atoms: int) -> Claim | None:
-        """The claim after a character in these atoms, None if a claim was wrong."""
-        key = (claim, atoms)
-        if key not in self._read:
-            self._read[key] = self._reading(claim, atoms)
-        return self._read[key]
-
-    def cut(self, claim: Claim) -> Claim | None:
+    def _cutting(self, claim: Claim) -> Claim | None:
         """With the claim that the piece ends here, None if it cannot."""
-        if claim not in self._cut:
-            ways = self._until_match(claim.items)
-            after = Claim(self.start.items, claim.against, ways)
-            self._cut[claim] = after if ways and not claim.fresh else None
-        return self._cut[claim]
+        ways = self._until_match(claim.items)
+        after = Claim(self.start.items, claim.against, ways)
+        return after if ways and not claim.fresh else None
 
     def ends(self, claim: Claim) -> bool:
         """Return True if all claims are right when the text ends here, or is empty."""
@@ -410,6 +383,7 @@ class Splitter:
         return after is not None and (self._match, 0) in after.items
 
     def _reading(self, claim: Claim, atoms: int) -> Claim | None:
+        """The claim after a character in these atoms, None if a claim was wrong."""
         preferred: tuple[Item, ...] = ()
         if claim.pending:
             matches = [
@@ -449,23 +423,21 @@ class Splitter:
             return items[: items.index((self._match, 0)) + 1]
         return items if any(step == self._match for step, _ in items) else ()
 
-    def _closure(self, start: int) -> tuple[Item, ...]:
+    def _reachable(self, start: int) -> tuple[Item, ...]:
         """Items reachable from a step without reading, in order."""
-        if start not in self._closures:
-            found: dict[Item, None] = {}
-            seen = set[Item]()
-            stack: list[Item] = [(start, 0)]
-            while stack:
-                at, none_of = stack.pop()
-                if (at, none_of) in seen:
-                    continue
-                seen.add((at, none_of))
-                step = self._steps[at]
-                if step[0] == "fork":
-                    stack += [(at + step[2], none_of), (at + step[1], none_of)]
-                elif step[0] == "not":
-                    stack.append((at + 1, none_of | 1 << step[1]))
-                else:
-                    found[at, none_of] = None
-            self._closures[start] = tuple(found)
-        return self._closures[start]
+        found: dict[Item, None] = {}
+        seen = set[Item]()
+        stack: list[Item] = [(start, 0)]
+        while stack:
+            at, none_of = stack.pop()
+            if (at, none_of) in seen:
+                continue
+            seen.add((at, none_of))
+            step = self._steps[at]
+            if step[0] == "fork":
+                stack += [(at + step[2], none_of), (at + step[1], none_of)]
+            elif step[0] == "not":
+                stack.append((at + 1, none_of | 1 << step[1]))
+            else:
+                found[at, none_of] = None
+        return tuple(found)

@@ -23,6 +23,7 @@ A new automaton is compared with the tokenizer on a few hundred texts.
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, lru_cache
 from threading import RLock
 from typing import Any, Final, Self, TypeAlias, final
 
@@ -38,7 +39,6 @@ from guideway.vocabulary.canonical.splitting import (
     Claim,
     Splitter,
     not_canonical,
-    remember,
     restless,
 )
 from guideway.vocabulary.canonical.tokenization import Tokenization, read_tokenization
@@ -229,7 +229,7 @@ class SplitSets:
         """Store the rules of a tokenizer."""
         self._splitters, self._excluded, self._alone = splitters, excluded, alone
         self._characters = characters
-        self._lives = dict[tuple[int, bytes], bool]()
+        self.live = cache(self._lives)
         self.members = excluded.members | alone
         self._sets: list[frozenset[Split]] = []
         self._numbers: dict[frozenset[Split], int] = {}
@@ -283,19 +283,17 @@ class SplitSets:
             found = self._table[splits, sorts]
         return found
 
-    def live(self, splits: int, begun: bytes) -> bool:
+    def _lives(self, splits: int, begun: bytes) -> bool:
         """Return True if some character that begins with these bytes leaves a split.
 
         Blocks have few sorts, so not every character is tried.
         """
-        key = (splits, begun)
-        found = not begun or self._lives.get(key)
-        if found is None:
-            low, high = span(begun)
-            blocks = ((at, min(at + _BLOCK, high + 1) - 1) for at in range(low, high + 1, _BLOCK))
-            sorts = (sort for block in blocks for sort in self._characters.within(*block))
-            found = self._lives[key] = any(self.step(splits, sort) != DEAD for sort in sorts)
-        return found
+        if not begun:
+            return True
+        low, high = span(begun)
+        blocks = ((at, min(at + _BLOCK, high + 1) - 1) for at in range(low, high + 1, _BLOCK))
+        sorts = (sort for block in blocks for sort in self._characters.within(*block))
+        return any(self.step(splits, sort) != DEAD for sort in sorts)
 
     def _cuts(self, split: Split) -> Iterable[Claims]:
         """The claims with a boundary here, of each splitter in turn."""
@@ -442,10 +440,10 @@ class CanonicalAutomaton:
         )
         self._states: list[State] = [State(DEAD, b"", NONE)]
         self._numbers: dict[State, int] = {self._states[0]: DEAD_STATE}
-        self._next = dict[tuple[int, int, bool], int]()
-        self._rows = dict[tuple[int, bool], Numbers]()
-        self._completions = dict[tuple[bytes, int], Completions]()
-        self._encoded = dict[bytes, tuple[int, ...] | None]()
+        self.after = lru_cache(_MOST_KNOWN)(self._after)
+        self.encode = lru_cache(_MOST_TEXTS)(self._encoding)
+        self._row = lru_cache(_MOST_ROWS)(self._row_of)
+        self._completing = lru_cache(_MOST_KNOWN)(self._completions_of)
         self.start = self._number(State(self._splits.fresh, b"", NONE))
         self._spell()
         fit = [
@@ -497,14 +495,9 @@ class CanonicalAutomaton:
         spelled = self._spellings.get(token)
         return read.chars if read else spelled.chars if spelled else ""
 
-    def after(self, state: int, token: int, *, joined: bool) -> int:
+    def _after(self, state: int, token: int, *, joined: bool) -> int:
         """The state after one more token, 0 if there is none; `joined`: in the same piece."""
-        key = (state, token, joined)
-        found = self._next.get(key)
-        if found is None:
-            number = self._number(self._following(state, token, joined))
-            found = remember(self._next, key, number, _MOST_KNOWN)
-        return found
+        return self._number(self._following(state, token, joined))
 
     def afters(self, state: int, tokens: Ids, *, joined: bool) -> Numbers:
         """The states after each of these tokens."""
@@ -532,20 +525,11 @@ class CanonicalAutomaton:
             before = token
         return state
 
-    def encode(self, text: bytes) -> tuple[int, ...] | None:
-        """The tokens that the tokenizer gives for a text, None if they do not spell it."""
-        if text not in self._encoded:
-            remember(self._encoded, text, self._encoding(text), _MOST_TEXTS)
-        return self._encoded[text]
-
     def completions(self, state: int, token: int) -> Completions:
         """Some token sequences that complete the character in which `token` led to a state."""
-        key = (self._states[state].partial, token)
-        if key not in self._completions:
-            remember(self._completions, key, self._completing(*key), _MOST_KNOWN)
-        return self._completions[key]
+        return self._completing(self._states[state].partial, token)
 
-    def _completing(self, begun: bytes, token: int) -> Completions:
+    def _completions_of(self, begun: bytes, token: int) -> Completions:
         queue = deque[tuple[tuple[int, ...], bytes]]([((), begun)])
         found: list[tuple[int, ...]] = []
         looked = 0
@@ -573,6 +557,7 @@ class CanonicalAutomaton:
         return bool(self._states[state].partial)
 
     def _encoding(self, text: bytes) -> tuple[int, ...] | None:
+        """The tokens that the tokenizer gives for a text, None if they do not spell it."""
         try:
             ids = self._how.tokenizer.encode(text.decode()) or []
         except UnicodeDecodeError:
@@ -614,17 +599,12 @@ class CanonicalAutomaton:
             first = kept.tail(first, char)
         return True
 
-    def _row(self, state: int, *, joined: bool) -> Numbers:
+    def _row_of(self, state: int, *, joined: bool) -> Numbers:
         """The next state for each group of tokens."""
-        key = (state, joined)
-        found = self._rows.get(key)
-        if found is None:
-            ends = self._groups.read(self._states[state].splits, joined=joined)
-            pairs, back = np.unique(ends, return_inverse=True)
-            numbers = [self._ending(*divmod(pair, 1 << 32)) for pair in pairs.tolist()]
-            row = np.array(numbers, np.int32)[back]
-            found = remember(self._rows, key, row, _MOST_ROWS)
-        return found
+        ends = self._groups.read(self._states[state].splits, joined=joined)
+        pairs, back = np.unique(ends, return_inverse=True)
+        numbers = [self._ending(*divmod(pair, 1 << 32)) for pair in pairs.tolist()]
+        return np.array(numbers, np.int32)[back]
 
     def _ending(self, splits: int, end: int) -> int:
         tail, begun = self._groups.ends[end]
