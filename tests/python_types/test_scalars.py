@@ -472,9 +472,9 @@ def test_what_is_on_offer_is_read_and_what_is_read_is_on_offer(
     read = is_valid(told(Decimal, **counts, **bounds), f'"{text}"')
     if offered:
         assert read
-    exponent_beside_a_bound = "E" in text and any(bounds.values())
+    exponent_beside_others = "E" in text and bool(counts or bounds)
     many_digits = len(Decimal(text).as_tuple().digits) > 28
-    if read and not exponent_beside_a_bound and not ("max_digits" in counts and many_digits):
+    if read and not exponent_beside_others and not ("max_digits" in counts and many_digits):
         assert offered
 
 

@@ -34,16 +34,8 @@ FINITE = (  # unsigned floats: plain, or scientific with one digit before the po
 
 _COUNTED = 28
 _ANY_EXPONENT = "E[+-]?[0-9]{1,17}"  # Decimal reads exponents of up to 18 digits
-_COUNTED_EXPONENT = "[1-9][0-9]{0,4}"  # decimal's default context ends at 999,999
 _INFINITE = "Infinity|NaN"
 _MOST_ENDING = 4  # digits that tell a multiple: of 16, 625 endings of four
-_LEAST_WRITTEN = 7  # str(Decimal) writes 0.000001, and 1E-7
-_AROUND_ZERO = {
-    "ge": "^(?:[0-9]|-[0.]+(?:E|$))",
-    "gt": "^[0.]*[1-9]",
-    "le": "^(?:-|[0.]+(?:E|$))",
-    "lt": "^-[0.]*[1-9]",
-}
 
 
 @final
@@ -69,29 +61,21 @@ class _Digits:
 def decimal_patterns(core: Core, *, infinite: bool, plain: bool = False) -> list[str]:
     """Patterns that all have to match.
 
-    `infinite` allows infinity and NaN, if no bound or count excludes them. `plain` leaves out zeros
-    that make no difference, and allows at most 28 digits on either side of the point.
+    `infinite` allows infinity and NaN. These and exponents come only without bounds and counts.
+    `plain` leaves out zeros that make no difference, and allows at most 28 digits on either side of
+    the point.
     """
-    bounds = {name: Decimal(core[name]) for name in ("ge", "gt", "le", "lt") if name in core}
+    bounds = {name: Decimal(core[name]) for name in BOUNDS if name in core}
     digits = _digits(core, zeros=not plain)
     unsigned = _plain(digits)
-    bounded = any(bounds.values())
-    free = digits.total is None and core.get("decimal_places") is None
-    unsigned += [_zero(digits.units)] if bounded else _scientific(digits, free=free)
-    if infinite and not bounds and core.get("decimal_places") is None and digits.total is None:
-        unsigned.append(_INFINITE)
-    return [whole(f"-?(?:{either(unsigned)})"), *_ranges(bounds, bounded)]
-
-
-def _ranges(bounds: dict[str, Decimal], bounded: bool) -> list[str]:
-    patterns: list[str] = []
-    for name, value in bounds.items():
-        if not bounded:
-            patterns.append(_AROUND_ZERO[name])
-        else:
-            part = decimals(value, least=name[0] == "g", exclusive=name[1] == "t")
-            patterns.append(whole(part))
-    return patterns
+    if not bounds and digits.total is None and core.get("decimal_places") is None:
+        unsigned.append(f"[0-9]{digits.fraction(digits.places)}{_ANY_EXPONENT}")
+        unsigned += [_INFINITE] if infinite else []
+    ranges = [
+        decimals(value, least=name[0] == "g", exclusive=name[1] == "t")
+        for name, value in bounds.items()
+    ]
+    return [whole(f"-?(?:{either(unsigned)})"), *map(whole, ranges)]
 
 
 def _digits(core: Core, *, zeros: bool) -> _Digits:
@@ -123,35 +107,6 @@ def _plain(digits: _Digits) -> list[str]:
         f"[1-9][0-9]{{{count - 1}}}{digits.fraction(min(places or 0, total - count))}"
         for count in range(1, units + 1)
     ]
-
-
-def _scientific(digits: _Digits, *, free: bool) -> list[str]:
-    """One digit, an optional fraction and an exponent; `free`: no digits are counted."""
-    units, places = digits.units, digits.places
-    if places is None or free:
-        return [f"[0-9]{digits.fraction(places)}{_ANY_EXPONENT}"]
-    small = [
-        f"[1-9]{digits.fraction(places - exponent)}E-{exponent}"
-        for exponent in range(_LEAST_WRITTEN, places + 1)
-    ]
-    return [_zero(units), *_great(digits, places), *small]
-
-
-def _zero(units: int | None) -> str:
-    """Zero as `str` writes the decimals 0E-7 and 0E+1."""
-    return f"0E{'-' if units == 0 else '[+-]'}{_COUNTED_EXPONENT}"
-
-
-def _great(digits: _Digits, places: int) -> list[str]:
-    """Exponents above zero: each moves as many digits of the fraction before the point."""
-    units = digits.units
-    moved = 0 if units is not None else places
-    parts = [
-        rf"[1-9]{digits.fraction(exponent + moved)}E\+{exponent}"
-        for exponent in range(1, _COUNTED if units is None else units)
-    ]
-    beyond = rf"[1-9]{digits.fraction(_COUNTED)}E\+(?:{numerals(_COUNTED, 99_999)})"
-    return [*parts, beyond] if units is None else parts
 
 
 # Multiples
