@@ -4,7 +4,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import Final, final
 
-from guideway.language.expr import EMPTY, EPSILON, alt, both, complement, concat, optional, repeat
+from guideway.language.expr import EMPTY, alt, both, complement, concat, optional, repeat
 from guideway.language.nodes import Expr, Lower, Match
 
 _LEAP = "(?:0[48]|[2468][048]|[13579][26])"  # two digits divisible by 4, except 00
@@ -77,7 +77,7 @@ PLAIN_LABEL = (  # no hyphens in third and fourth place
     f"{_END}(?:{_INNER}{{0,2}}{_END}|{_INNER}(?:{_INNER}{_END}|{_END}-){_INNER}{{0,58}}{_END})?"
 )
 _ATEXT = "A-Za-z0-9!#$%&'*+/=?^_`{|}~-"
-_QTEXT = r" !#-\[\]-~"
+_LOCAL_PART = rf'[{_ATEXT}]+(?:\.[{_ATEXT}]+)*|"(?:[ !#-\[\]-~]|\\[ -~])*"'
 _MOST_LOCAL = 64  # octets
 
 
@@ -90,51 +90,24 @@ def _name(label: str, match: Match) -> Expr:
     return both(match(rf"{label}(?:\.{label})*"), match("[A-Za-z0-9.-]{1,253}"))
 
 
+def _local_part(match: Match) -> Expr:
+    return both(match(_LOCAL_PART), match(f"[ -~]{{1,{_MOST_LOCAL}}}"))
+
+
 def email(match: Match) -> Expr:
-    local = alt(_dotted(match, [_ATEXT]), _quoted(match, [_QTEXT]))
-    return concat(local, match(rf"@(?:{_LABEL}(?:\.{_LABEL})*|{_literal()})"))
+    return concat(_local_part(match), match(rf"@(?:{_LABEL}(?:\.{_LABEL})*|{_literal()})"))
 
 
 def idn_email(match: Match) -> Expr:
+    """Addresses with ASCII before the @, or up to 16 characters of four octets at most."""
     label = _LABEL.replace("A-Z", f"{_WIDE}A-Z")
-    return concat(_idn_local(match), match(rf"@(?:{label}(?:\.{label})*|{_literal()})"))
+    atoms = rf"[{_ATEXT}\u0080-\ud7ff\ue000-\u{{10ffff}}]+"
+    wide = both(match(rf"{atoms}(?:\.{atoms})*"), match(rf"[^@]{{1,{_MOST_LOCAL // 4}}}"))
+    return concat(alt(_local_part(match), wide), match(rf"@(?:{label}(?:\.{label})*|{_literal()})"))
 
 
 def _any_idn_email(match: Match) -> Expr:
-    return concat(_idn_local(match), match(rf"@(?:{_ANY_IDN_NAME}|{_literal()})"))
-
-
-def _idn_local(match: Match) -> Expr:
-    wide = [r"\u0080-\u07ff", r"\u0800-\ud7ff\ue000-\uffff", r"\u{10000}-\u{10ffff}"]
-    return alt(_dotted(match, [_ATEXT, *wide]), _quoted(match, [_QTEXT, *wide]))
-
-
-def _dotted(match: Match, classes: list[str]) -> Expr:
-    """Words joined by dots; a character of class n takes n + 1 octets."""
-    atoms = [match(f"[{members}]") for members in classes]
-    dot = match(r"\.")
-    rests = [EPSILON]  # rest after a character, by the number of octets left
-    for left in range(1, _MOST_LOCAL):
-        begun = _weighted(atoms, rests, left)
-        after_dot = _weighted(atoms, rests, left - 1)
-        rests.append(alt(EPSILON, begun, concat(dot, after_dot)))
-    return _weighted(atoms, rests, _MOST_LOCAL)
-
-
-def _quoted(match: Match, classes: list[str]) -> Expr:
-    letters = [match(f"[{members}]") for members in classes]
-    pair, quote = match(r"\\[ -~]"), match('"')
-    rests = [EMPTY, quote]
-    for left in range(2, _MOST_LOCAL):
-        escaped = concat(pair, rests[left - 2])
-        rests.append(alt(quote, escaped, _weighted(letters, rests, left)))
-    return concat(quote, rests[_MOST_LOCAL - 1])
-
-
-def _weighted(letters: list[Expr], rests: list[Expr], left: int) -> Expr:
-    return alt(
-        *(concat(letter, rests[left - n]) for n, letter in enumerate(letters, 1) if n <= left)
-    )
+    return match(rf"[\s\S]+@(?:{_ANY_IDN_NAME}|{_literal()})")
 
 
 def _literal() -> str:
