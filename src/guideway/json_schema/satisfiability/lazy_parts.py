@@ -48,137 +48,83 @@ _MOST_MEETING: Final = 256  # branches of a late part
 _KNOWN_TYPES: Final = frozenset(TYPES)
 _KNOWN_FORMATS: Final = frozenset(FORMATS)
 _NUMBERS: Final = frozenset((int, Decimal))
+_EXCLUSIVE: Final = frozenset(("exclusiveMinimum", "exclusiveMaximum"))
 
 
-@final
-class Checker:
-    """Checks values, and appends subschemas to `below`; `lowers` checks patterns.
-
-    >>> found = []
-    >>> holding = Checker(2020, False, lambda pattern: True, found)
-    >>> part = {"items": {}, "type": "text"}
-    >>> holding.may_hold(part, {"items"}), holding.may_hold(part, {"type"}), found
-    (True, False, [{}])
-    """
-
-    def __init__(self, draft: Draft, strict: bool, lowers: Lowers, below: list[Any]) -> None:
-        self._draft, self._strict, self._lowers, self._todo = draft, strict, lowers, below
-
-    def may_hold(self, raw: Raw, kw: KeywordSet) -> bool:
-        """Return True if these are keywords of lazy parts with valid values."""
-        for name in kw:
-            if name == "additionalItems" and raw.get("items").__class__ is not list:
-                continue  # it has no effect
-            check = _CHECKS.get(name)
-            if check is None or not check(self, raw[name]):
-                return False
-        return True
-
-    def may_hold_when_decided(self, name: str, value: Any) -> bool:
-        """Check a keyword of any part, references excepted."""
-        check = _CHECKS.get(name) or _DECIDED.get(name)
-        return check is not None and check(self, value)
-
-    def type(self, value: Any) -> bool:
-        if value.__class__ is str:
-            return value in _KNOWN_TYPES
-        return value.__class__ is list and len(value) > 0 and all(map(self.is_type, value))
-
-    def is_type(self, name: Any) -> bool:
-        return name.__class__ is str and name in _KNOWN_TYPES
-
-    def values(self, value: Any) -> bool:
-        return value.__class__ is list and len(value) > 0 and is_shallow(value)
-
-    def count(self, value: Any) -> bool:
-        return value.__class__ is int and value >= 0
-
-    def number(self, value: Any) -> bool:
-        return value.__class__ in _NUMBERS
-
-    def bound(self, value: Any) -> bool:
-        """Check an exclusive bound: a boolean in draft 4."""
-        return value.__class__ is bool if self._draft == 4 else value.__class__ in _NUMBERS
-
-    def multiple(self, value: Any) -> bool:
-        return value.__class__ in _NUMBERS and value > 0 and factor_of(Decimal(value)) is not None
-
-    def pattern(self, value: Any) -> bool:
-        return value.__class__ is str and self._lowers(value)
-
-    def format(self, value: Any) -> bool:
-        return value.__class__ is str and (not self._strict or value in _KNOWN_FORMATS)
-
-    def names(self, value: Any) -> bool:
-        return value.__class__ is list and all(name.__class__ is str for name in value)
-
-    def schema(self, value: Any) -> bool:
-        self._todo.append(value)
-        return value.__class__ is not list
-
-    def schemas(self, value: Any) -> bool:
-        if value.__class__ is list and value:
-            self._todo.extend(value)
-            return True
-        return False
-
-    def items(self, value: Any) -> bool:
-        """Check `items`: a schema, or before 2020-12 a list of schemas."""
-        if value.__class__ is list:
-            return self._draft < LATEST and self.schemas(value)
-        return self.schema(value)
-
-    def members(self, value: Any) -> bool:
-        if value.__class__ is dict:
-            self._todo.extend(value.values())
-            return True
-        return False
-
-    def branches(self, value: Any) -> bool:
-        return self.schemas(value) and len(value) <= _MOST_MEETING
-
-    def patterns(self, value: Any) -> bool:
-        return self.members(value) and all(map(self._lowers, value))
-
-    def lists(self, value: Any) -> bool:
-        return value.__class__ is dict and all(map(self.names, value.values()))
-
-    def conditions(self, value: Any) -> bool:
-        """Check `dependencies`: lists of names, or schemas, by name."""
-        return value.__class__ is dict and all(
-            self.names(part) or (part.__class__ is not list and self.schema(part))
-            for part in value.values()
-        )
+def _is_count(value: Any) -> bool:
+    return value.__class__ is int and value >= 0
 
 
-_CHECKS: Final[dict[str, Callable[[Checker, Any], bool]]] = {
-    "type": Checker.type,
-    "enum": Checker.values,
-    "const": lambda check, value: is_shallow(value),
-    **dict.fromkeys(("minItems", "maxItems", "minLength", "maxLength"), Checker.count),
-    **dict.fromkeys(("minimum", "maximum"), Checker.number),
-    **dict.fromkeys(("exclusiveMinimum", "exclusiveMaximum"), Checker.bound),
-    "pattern": Checker.pattern,
-    "format": Checker.format,
-    "required": Checker.names,
-    "properties": Checker.members,
-    "additionalProperties": Checker.schema,
-    "items": Checker.items,
-    "prefixItems": Checker.schemas,
-    "additionalItems": Checker.schema,
-    "multipleOf": Checker.multiple,
+def _is_number(value: Any) -> bool:
+    return value.__class__ in _NUMBERS
+
+
+def _is_factor(value: Any) -> bool:
+    return value.__class__ in _NUMBERS and value > 0 and factor_of(Decimal(value)) is not None
+
+
+def _is_type(name: Any) -> bool:
+    return name.__class__ is str and name in _KNOWN_TYPES
+
+
+def _are_types(value: Any) -> bool:
+    return _is_type(value) or (_is_list(value) and all(map(_is_type, value)))
+
+
+def _are_names(value: Any) -> bool:
+    return value.__class__ is list and all(name.__class__ is str for name in value)
+
+
+def _is_list(value: Any) -> bool:
+    return value.__class__ is list and len(value) > 0
+
+
+def _is_map(value: Any) -> bool:
+    return value.__class__ is dict
+
+
+def _may_be_schema(value: Any) -> bool:
+    """Return False for a list; other values that are no schemas are found when they are read."""
+    return value.__class__ is not list
+
+
+def _are_branches(value: Any) -> bool:
+    return _is_list(value) and len(value) <= _MOST_MEETING
+
+
+def _are_dependencies(value: Any) -> bool:
+    """Check lists of names, or schemas, by name."""
+    return value.__class__ is dict and all(
+        part.__class__ is not list or _are_names(part) for part in value.values()
+    )
+
+
+_LAZY: Final[dict[str, Callable[[Any], bool]]] = {
+    "type": _are_types,
+    "enum": lambda value: _is_list(value) and is_shallow(value),
+    "const": is_shallow,
+    **dict.fromkeys(("minItems", "maxItems", "minLength", "maxLength"), _is_count),
+    **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), _is_number),
+    "multipleOf": _is_factor,
+    "pattern": lambda value: value.__class__ is str,
+    "format": lambda value: value.__class__ is str,
+    "required": _are_names,
+    "properties": _is_map,
+    **dict.fromkeys(("additionalProperties", "items", "additionalItems"), _may_be_schema),
+    "prefixItems": _is_list,
 }
-_DECIDED: Final[dict[str, Callable[[Checker, Any], bool]]] = {
-    **dict.fromkeys(("anyOf", "oneOf", "allOf"), Checker.branches),
-    **dict.fromkeys(("not", "if", "then", "else", "propertyNames", "contains"), Checker.schema),
-    **dict.fromkeys(
-        ("minProperties", "maxProperties", "minContains", "maxContains"), Checker.count
+"""Checks of the values of keywords that lazy parts may have."""
+_CHECKS: Final[dict[str, Callable[[Any], bool]]] = {
+    **_LAZY,
+    **dict.fromkeys(("anyOf", "oneOf", "allOf"), _are_branches),
+    **dict.fromkeys(("not", "if", "then", "else", "propertyNames", "contains"), _may_be_schema),
+    **dict.fromkeys(("minProperties", "maxProperties", "minContains", "maxContains"), _is_count),
+    "uniqueItems": lambda value: value.__class__ is bool,
+    **dict.fromkeys(("patternProperties", "dependentSchemas"), _is_map),
+    "dependencies": _are_dependencies,
+    "dependentRequired": lambda value: (
+        value.__class__ is dict and all(map(_are_names, value.values()))
     ),
-    "uniqueItems": lambda check, value: value.__class__ is bool,
-    "patternProperties": Checker.patterns,
-    "dependencies": Checker.conditions,
-    "dependentRequired": Checker.lists,
-    "dependentSchemas": Checker.members,
 }
 
 
@@ -298,7 +244,7 @@ class _Check:
         self._asserted = ASSERTED[draft]
         self._resources: list[Raw] = []  # that begin below the root
         self._todo: list[Any] = [root]
-        self._holding = Checker(draft, strict, lowers, self._todo)
+        self._strict, self._lowers = strict, lowers
         self._in_place: dict[int, list[Any]] = {}
         self.below: list[tuple[int, list[Any]]] = []
         self.instances = Instances()
@@ -348,7 +294,7 @@ class _Check:
         if ("$schema" in raw or self._id in raw) and self._may_mean_else(raw):
             return False
         kw = raw.keys() & self._asserted
-        if not kw or (kw == _TYPE and self._holding.is_type(raw["type"])):
+        if not kw or (kw == _TYPE and _is_type(raw["type"])):
             self.typed[id(raw)] = raw["type"] if kw else ""
             self.instances.sure.add(id(raw))
             return True
@@ -361,8 +307,34 @@ class _Check:
         if allows_nothing(raw, kw):
             self._nothing.append(id(raw))
             return True
-        lazy = _may_be_sure(kw) and self._holding.may_hold(raw, kw) and self._judge(raw, kw)
-        return lazy or self._to_decide(raw, kw)
+        return self._to_wait(raw, kw) or self._to_decide(raw, kw)
+
+    def _to_wait(self, raw: Raw, kw: KeywordSet) -> bool:
+        """Record a lazy part and its subschemas; return False for any other part."""
+        if not _may_be_sure(kw):
+            return False
+        for name in kw:
+            if name == "additionalItems" and raw.get("items").__class__ is not list:
+                continue  # it has no effect
+            if name not in _LAZY or not self._is_well_formed(name, raw[name]):
+                return False
+        self._judge(raw, kw)
+        for name in kw & BELOW:
+            self._todo.extend(schemas_at(raw, name))
+        return True
+
+    def _is_well_formed(self, name: str, value: Any) -> bool:
+        """Check the value of a keyword."""
+        if name == "$ref":
+            return value in self.targets
+        if name == "items" and value.__class__ is list:
+            return self._draft < LATEST and len(value) > 0
+        if name in _EXCLUSIVE and self._draft == 4:
+            return value.__class__ is bool
+        formed = name in _CHECKS and _CHECKS[name](value)
+        if formed and name in ("pattern", "patternProperties"):
+            return all(map(self._lowers, [value] if name == "pattern" else value))
+        return formed and not (self._strict and name == "format" and value not in _KNOWN_FORMATS)
 
     def _may_mean_else(self, raw: Raw) -> bool:
         """Return True if a resource of another draft may begin at a part."""
@@ -377,9 +349,10 @@ class _Check:
         patterns = len({name for part in self.seen.values() for name in _key_patterns(part)})
         meets = _have_multiple(factors) and patterns <= _MOST_PATTERNS
         for key, raw in [*self.decided.items()]:
-            if self._is_well_formed(raw) and _may_wait(raw, raw.keys() & self._asserted, meets):
+            kw = raw.keys() & self._asserted
+            formed = all(self._is_well_formed(name, raw[name]) for name in kw)
+            if formed and _may_wait(raw, kw, meets):
                 self.late[key] = self.decided.pop(key)
-        self._todo.clear()
         # What applies to the same instance is decided together.
         together = reaching(self.decided, [*self._in_place.items()]) & self.late.keys()
         self.decided |= {key: self.late.pop(key) for key in together}
@@ -403,14 +376,6 @@ class _Check:
         return all(self._allows_empty(one, kind, left - 1) for one in below) and (
             "anyOf" not in kw
             or any(self._allows_empty(one, kind, left - 1) for one in part["anyOf"])
-        )
-
-    def _is_well_formed(self, raw: Raw) -> bool:
-        """Return True if the keywords of a decided part have well-formed values."""
-        may_hold, kw = self._holding.may_hold_when_decided, raw.keys() & self._asserted
-        return all(
-            raw[name] in self.targets if name == "$ref" else may_hold(name, raw[name])
-            for name in kw
         )
 
     def _to_decide(self, raw: Raw, kw: KeywordSet) -> bool:
@@ -454,11 +419,10 @@ class _Check:
         self.instances.wait(raw, branches, every=False)
         return True
 
-    def _judge(self, raw: Raw, kw: KeywordSet) -> bool:
+    def _judge(self, raw: Raw, kw: KeywordSet) -> None:
         """Record that a schema has an instance, or what it needs for one."""
         needed = needs(raw, kw)
         if needed:
             self.instances.wait(raw, needed, every=True)
         elif needed is not None:
             self.instances.sure.add(id(raw))
-        return True
