@@ -24,7 +24,7 @@ from guideway.automaton.lexer_dfa import LexerDfa
 from guideway.automaton.token_tries import Row
 from guideway.json_schema.arrays import DistinctStrings, ItemsTemplate
 from guideway.json_schema.formula_derivative import Rest as ItemsRest
-from guideway.json_schema.key_classes import Members, Unnamed
+from guideway.json_schema.key_classes import Members
 from guideway.json_schema.members import Dependent
 from guideway.json_schema.objects import START, Independent, Member, ObjectTemplate, Rest
 from guideway.json_schema.spelling import QUOTE, JsonStyle, WordsTemplate, words_of
@@ -161,12 +161,11 @@ def _describe_verbatim(words: list[str] | None, pda: Nodes) -> int | None:
     return arena.make(at.WORDS, thing, arena.object(thing).keys)
 
 
-def can_be_class(keys: Unnamed, dfa: LexerDfa, ordered: bool) -> bool:
+def can_be_class(keys: Expr, dfa: LexerDfa, ordered: bool) -> bool:
     """Return True if kernels can read a class of keys: each prefix of a key can be continued."""
-    if ordered or dfa.spellable != ALL_BYTES or keys.plain is None:
+    if ordered or dfa.spellable != ALL_BYTES:
         return False
-    plain = keys.plain
-    return attempt(lambda: not dfa.alive(plain) or dfa.is_open(plain), _SEARCHED)
+    return attempt(lambda: not dfa.alive(keys) or dfa.is_open(keys), _SEARCHED)
 
 
 def can_spell(names: tuple[str, ...], spellable: int) -> bool:
@@ -194,8 +193,8 @@ def describe_object(
             continue
         if keys is None:
             described.other = pda.node(value)
-        elif dfa.alive(keys.spelled):
-            begun = concat(keys.spelled, QUOTE)
+        elif dfa.alive(keys):
+            begun = concat(keys, QUOTE)
             each = Object.from_buffer_copy(described)
             each.start, each.quoted = dfa.state(begun), dfa.state(concat(QUOTE, begun))
             each.other, each.is_class = pda.node(value), True

@@ -29,7 +29,6 @@ from guideway.language.expr import ANYTHING, alt, both, complement
 from guideway.language.fuel import paying, spend
 from guideway.language.nodes import Expr
 from guideway.language.regular import contains
-from guideway.language.utf8 import TEXT
 from guideway.language.values import by_identity, by_value
 from guideway.regex.lowering import lower_search
 from guideway.regex.parser import parse_search
@@ -76,11 +75,6 @@ def any_of_strings(parts: Iterable[Expr]) -> Expr:
     if made not in listed:
         _parts[made] = frozenset(listed)
     return made
-
-
-def plain_strings(strings: Expr) -> Expr | None:
-    """The same strings in UTF-8, if they are a union made by `strings_with`."""
-    return _all_or_none(map(_plain, _parts.get(strings, (strings,))))
 
 
 @lru_cache(maxsize=1 << 14)
@@ -132,7 +126,6 @@ MOST_CLASSES = 1024
 _MOST_LATER = 1 << 14  # after compiling, where more classes only take longer
 _FEW = 8  # key languages whose classes are all made
 NO_RULES: Final[Mapping[Expr, bool]] = MappingProxyType({})
-_MOST_TOLD = 16  # key languages in an intersection per class; beyond that, kernels try all classes
 
 
 @final
@@ -159,29 +152,21 @@ _Part: TypeAlias = tuple[tuple[Expr, ...], tuple[Expr, ...]]
 
 
 @final
-@by_value
-class Unnamed:
-    """Keys of a class between their quotes, and in UTF-8 if known; may include names."""
-
-    spelled: Expr
-    plain: Expr | None
-
-
-@final
 @by_identity
 class Members:
     """Members of an object that say nothing of one another.
 
     Attributes:
         values: of each name; EMPTY if it may not come.
-        classes: disjoint sets of undeclared keys with their values; None for all other keys.
+        classes: disjoint sets of undeclared keys, between their quotes, with their values; None for
+            all other keys. A set may include names.
         lazy: True if no value can be refused, so that values may be made lazily.
     """
 
     names: tuple[str, ...]
     values: tuple[Expr, ...]
     required: tuple[bool, ...]
-    classes: "tuple[tuple[Unnamed | None, Expr], ...]" = ()
+    classes: "tuple[tuple[Expr | None, Expr], ...]" = ()
     lazy: bool = False
 
 
@@ -259,23 +244,17 @@ class Keysets:
             tuple(value(formula_of(about[name.name], name)) for name in names),
             tuple(name.name in required for name in names),
             tuple(
-                (None if unlimited else self._united(parts, classes, languages, ruled), value(rule))
+                (None if unlimited else self._united(parts, classes, ruled), value(rule))
                 for rule, parts in kept.items()
             ),
         )
 
     def _united(
-        self,
-        parts: list[KeyClass],
-        classes: list[KeyClass],
-        languages: list[Expr],
-        ruled: Mapping[Expr, bool],
-    ) -> Unnamed:
+        self, parts: list[KeyClass], classes: list[KeyClass], ruled: Mapping[Expr, bool]
+    ) -> Expr:
         if not ruled and [part for part in classes if part.inside] == parts:
-            listed = {keys: None for part in parts for keys in part.inside}  # with any pattern
-            return Unnamed(alt(*listed), _all_or_none(map(plain_strings, listed)))
-        spelled = alt(*map(self.content, parts))
-        return Unnamed(spelled, _all_or_none(_plain_class(part, languages) for part in parts))
+            return alt(*{keys: None for part in parts for keys in part.inside})  # any pattern
+        return alt(*map(self.content, parts))
 
     def content(self, part: KeyClass) -> Expr:
         """The keys of a class, or a name, between their quotes."""
@@ -342,23 +321,6 @@ def _by_name(case: tuple[Atom, ...]) -> "defaultdict[str | None, list[Atom]]":
     found: defaultdict[str | None, list[Atom]] = defaultdict(lambda: everywhere)
     found.update((name, [*atoms, *everywhere]) for name, atoms in named.items())
     return found
-
-
-def _plain_class(part: KeyClass, languages: list[Expr]) -> Expr | None:
-    """The keys of a class in UTF-8, if known; names are not removed from them."""
-    found = TEXT
-    for keys in languages:
-        plain = plain_strings(keys) if len(languages) <= _MOST_TOLD else None
-        if plain is None:
-            return None
-        found = both(found, plain if keys in part.inside else complement(plain))
-    return found
-
-
-def _all_or_none(parts: "Iterable[Expr | None]") -> Expr | None:
-    listed = list(parts)
-    told = [part for part in listed if part is not None]
-    return alt(*told) if len(told) == len(listed) else None
 
 
 def _languages(atoms: Iterable[Atom]) -> list[Expr]:

@@ -349,7 +349,7 @@ class Independent:
         if self._texts is None:
             keys = [KeyClass(name, ANYTHING, frozenset()) for name in self.names]
             for allowed, _ in self.members.classes:
-                languages = frozenset(() if allowed is None else (allowed.spelled,))
+                languages = frozenset(() if allowed is None else (allowed,))
                 keys.append(KeyClass(None, next(iter(languages), ANYTHING), languages))
             self._texts = KeyTexts(keys, Keysets(self.style.spelling), self.style.spelling)
         return self._texts
