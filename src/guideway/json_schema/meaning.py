@@ -33,6 +33,7 @@ from guideway.json_schema.formulas import (
     at_least,
     at_most,
     atoms,
+    conjuncts,
     exact,
     holding,
     item,
@@ -401,8 +402,9 @@ def _truth(holds: bool) -> Formula:
 
 
 def _is_excluded(part: Formula) -> bool:
-    listed = part.parts if isinstance(part, Every) else (part,)
-    return part is FALSE or contradicted({p.atom: None for p in listed if isinstance(p, Leaf)})
+    return part is FALSE or contradicted(
+        {p.atom: None for p in conjuncts(part) if isinstance(p, Leaf)}
+    )
 
 
 def _sign(atom: Atom) -> bool:
