@@ -17,6 +17,7 @@ for one such shape, is kept for later batches.
 import math
 import os
 from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Sequence as Listed
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Final, TypeAlias, cast, final
@@ -109,84 +110,57 @@ def bucket(count: int) -> int:
     return 1 << (count - 1).bit_length()
 
 
-def sizes(charts: list[Tables]) -> tuple[int, int, int]:
+def sizes(charts: Listed[Tables]) -> tuple[int, int, int]:
     """Constraints, states and transitions that memory for these charts has room for."""
     tables = [each.next_state for each in dict.fromkeys(charts)]
     return bucket(len(tables)), bucket(sum(map(len, tables))), bucket(sum(t.size for t in tables))
 
 
-STEPS: Final = 8  # between two reads
-LEAST: Final = 2 * STEPS  # tokens of a text for which a launch is captured
-ROOM: Final = 256  # columns for tokens to come; the memory of longer texts grows
-
-
 @final
-class Board:
-    """The memory of a whole step, apart from that of the models: it never moves.
+class Charts:
+    """Memory for the charts of a batch that never moves, and the state of each row.
 
-    Each row has the number of its state among those of all charts, and of its constraint.
+    Attributes:
+        state: int64[rows].
+        masks: packed masks, int32[states, words].
     """
 
-    def __init__(self, ensemble: Ensemble, charts: list[Tables], plan: Plan) -> None:
-        """Room for charts of these sizes, and a plan of this kind."""
-        (constraints, states, entries), rows = sizes(charts), len(charts)
-        width, device = ensemble.vocabulary.width, ensemble.device
+    def __init__(self, charts: Listed[Tables], rows: int, device: torch.device) -> None:
+        """Room for charts of these sizes."""
+        constraints, states, entries = sizes(charts)
+        width = len(charts[0].token_class)
 
         def zeros(*size: int, kind: torch.dtype = torch.int64) -> Tensor:
             return torch.zeros(*size, dtype=kind, device=device)
 
-        self._ensemble, self._plan = ensemble, plan
-        self._steps, self._place = zeros(rows), zeros(1)
-        self._drawn = zeros(STEPS, 5, rows, kind=torch.float64)
-        self._ceilings = zeros(rows, kind=torch.float32)  # of mirostat, which is not captured
-        self._state, self._owner, self._base = zeros(rows), zeros(rows), zeros(states)
-        self._masks = zeros(states, words(width), kind=torch.int32)
+        self.state, self._owner, self._base = zeros(rows), zeros(rows), zeros(states)
+        self.masks = zeros(states, words(width), kind=torch.int32)
         self._following = zeros(entries, kind=torch.int32)
         self._classes = zeros(constraints, width, kind=torch.int32)
         self._loaded = dict[Tables, int]()  # with the number of its first state
 
-    def load(self, charts: list[Tables], plan: Plan) -> None:
-        """Take other charts, one for each row, and settings; `move` sets the states."""
+    def load(self, charts: Listed[Tables]) -> None:
+        """Copy charts, one for each row; `move` sets the states."""
         distinct = list(dict.fromkeys(charts))
         if distinct != [*self._loaded]:
             self._fill(distinct)
-        self._owner.copy_(send([distinct.index(each) for each in charts], self._owner.device))
-        for into, given in zip(self._plan.numbers, plan.numbers, strict=True):
-            into.copy_(given)
+        self._owner.copy_(send([distinct.index(each) for each in charts], self.state.device))
 
-    def move(self, charts: list[Tables], rows: list[Sequence]) -> None:
-        """Set the states to those after the texts of the rows."""
+    def move(self, charts: Listed[Tables], texts: Listed[Listed[int]]) -> None:
+        """The rows stand after these texts."""
         states = list[int]()
-        for each, row in zip(charts, rows, strict=True):
+        for each, text in zip(charts, texts, strict=True):
             state = each.start
-            for token in row.tokens:
+            for token in text:
                 state = int(each.next_state[state, each.token_class[token]])
             states.append(self._loaded[each] + state)
-        self._state.copy_(send(states, self._state.device))
-        self._steps.copy_(send([len(row.tokens) for row in rows], self._steps.device))
-        self._place.zero_()
+        self.state.copy_(send(states, self.state.device))
 
-    def read(self, count: int) -> list[list[list[float]]]:
-        """Results of `choose` in the last `count` steps. Only this waits for the device."""
-        self._place.zero_()
-        return cast("list[list[list[float]]]", self._drawn[:count].tolist())  # pyright: ignore[reportUnknownMemberType]
+    def follow(self, tokens: Int[Tensor, "batch"]) -> None:
+        entry = self._base[self.state] + self._classes[self._owner, tokens]
+        self.state.copy_(self._following[entry])
 
-    def draw(self, logits: Logits, tokens: Int[Tensor, "batch"]) -> None:
-        """Draw after a forward, into `tokens`; nothing waits."""
-        vocabulary = self._ensemble.vocabulary
-        allowed = unpack(self._masks.index_select(0, self._state), vocabulary.width)
-        rows = evaluate(self._ensemble.node, Step(logits, allowed, vocabulary, {}))
-        spread = Spread.of(rows, allowed, held=self._plan.held)
-        key = keys(self._plan.streams, self._steps)
-        made = choose(spread, spread.values, self._plan, key, self._ceilings, None, None)
-        self._drawn.index_copy_(0, self._place, made[None])
-        tokens.copy_(made[0])
-        entry = self._base[self._state] + self._classes[self._owner, tokens]
-        self._state.copy_(self._following[entry])
-        self._steps.add_(1)
-        self._place.add_(1)
-
-    def _fill(self, charts: list[Tables]) -> None:
+    def _fill(self, charts: Listed[Tables]) -> None:
         self._loaded = dict[Tables, int]()
         base, following = list[NDArray[Any]](), list[NDArray[Any]]()
         states = entries = 0
@@ -199,11 +173,61 @@ class Board:
         for into, parts in (
             (self._base, base),
             (self._following, following),
-            (self._masks, [each.mask.view(np.int32) for each in charts]),
+            (self.masks, [each.mask.view(np.int32) for each in charts]),
             (self._classes, [each.token_class[None].astype(np.int32) for each in charts]),
         ):
             whole = np.concatenate(parts)
             into[: len(whole)].copy_(send(whole, into.device))
+
+
+STEPS: Final = 8  # between two reads
+LEAST: Final = 2 * STEPS  # tokens of a text for which a launch is captured
+ROOM: Final = 256  # columns for tokens to come; the memory of longer texts grows
+
+
+@final
+class Board:
+    """The memory of a whole step, apart from that of the models."""
+
+    def __init__(self, ensemble: Ensemble, charts: list[Tables], plan: Plan) -> None:
+        """Room for charts of these sizes, and a plan of this kind."""
+        rows, device = len(charts), ensemble.device
+        self._ensemble, self._plan, self._charts = ensemble, plan, Charts(charts, rows, device)
+        self._steps = torch.zeros(rows, dtype=torch.int64, device=device)
+        self._place = torch.zeros(1, dtype=torch.int64, device=device)
+        self._drawn = torch.zeros(STEPS, 5, rows, dtype=torch.float64, device=device)
+        self._ceilings = torch.zeros(rows, device=device)  # of mirostat, which is not captured
+
+    def load(self, charts: list[Tables], plan: Plan) -> None:
+        """Take other charts and settings."""
+        self._charts.load(charts)
+        for into, given in zip(self._plan.numbers, plan.numbers, strict=True):
+            into.copy_(given)
+
+    def move(self, charts: list[Tables], rows: list[Sequence]) -> None:
+        self._charts.move(charts, [row.tokens for row in rows])
+        self._steps.copy_(send([len(row.tokens) for row in rows], self._steps.device))
+        self._place.zero_()
+
+    def read(self, count: int) -> list[list[list[float]]]:
+        """Results of `choose` in the last `count` steps. Only this waits for the device."""
+        self._place.zero_()
+        return cast("list[list[list[float]]]", self._drawn[:count].tolist())  # pyright: ignore[reportUnknownMemberType]
+
+    def draw(self, logits: Logits, tokens: Int[Tensor, "batch"]) -> None:
+        """Draw after a forward, into `tokens`; nothing waits."""
+        vocabulary = self._ensemble.vocabulary
+        packed = self._charts.masks.index_select(0, self._charts.state)
+        allowed = unpack(packed, vocabulary.width)
+        rows = evaluate(self._ensemble.node, Step(logits, allowed, vocabulary, {}))
+        spread = Spread.of(rows, allowed, held=self._plan.held)
+        key = keys(self._plan.streams, self._steps)
+        made = choose(spread, spread.values, self._plan, key, self._ceilings, None, None)
+        self._drawn.index_copy_(0, self._place, made[None])
+        tokens.copy_(made[0])
+        self._charts.follow(tokens)
+        self._steps.add_(1)
+        self._place.add_(1)
 
 
 @final
