@@ -13,6 +13,7 @@ from guideway.automaton.kernels.regexes import (
     high_of,
     item_of,
     lacking,
+    leads_on,
     low_of,
     operand_of,
     push,
@@ -370,6 +371,7 @@ def _make_lines(context: RegexContext, record: int) -> None:
 def _lines_of_parts(context: RegexContext, record: int, kind: int, a: int, b: int) -> None:
     """Write the lines of the parts that may come first, each with its rest."""
     lines, rest, count = context.lines, at.EPSILON, 0
+    begin = context.lines.used
     if kind == at.ALT:
         count = b
     elif kind == at.RULE:
@@ -385,9 +387,23 @@ def _lines_of_parts(context: RegexContext, record: int, kind: int, a: int, b: in
             part, rest = b, at.EPSILON
         elif kind == at.RULE:
             part = context.records[record].c - 1
-        for line in range(context.records[part].lines_at, context.records[part].lines_end):
+        end, made = context.records[part].lines_end, context.lines.used
+        for line in range(context.records[part].lines_at, end):
             after = pair_of(context, lines[line] & 0xFFFFFFFF, rest)
-            add_line(context, lines[line] >> 32, after)
+            passed = kind == at.CONCAT and index != 0
+            if not passed or not _is_said(context, begin, made, lines[line]):
+                add_line(context, lines[line] >> 32, after)
+
+
+@inner
+def _is_said(context: RegexContext, first: int, last: int, line: int) -> bool:
+    """Return True if one of some lines subsumes another, which comes after a nullable head."""
+    for index in range(first, last):
+        if context.lines[index] >> 32 == line >> 32 and leads_on(
+            context, context.lines[index] & 0xFFFFFFFF, line & 0xFFFFFFFF
+        ):
+            return True
+    return False
 
 
 @inner

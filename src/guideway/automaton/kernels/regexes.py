@@ -389,6 +389,23 @@ def drop_tails(context: RegexContext, first: int) -> None:
 
 
 @inner
+def leads_on(context: RegexContext, outer: int, inside: int) -> bool:
+    """Return True if `outer` becomes `inside` by skipping nullable parts after equal heads."""
+    for _ in range(_SUPERFLUOUS_DEPTH):
+        rest, passed = outer, 0
+        while rest != inside and passed < _PASSED and _may_be_passed(context, rest):
+            rest, passed = context.records[rest].b, passed + 1
+        if rest == inside:
+            return True
+        if context.records[outer].kind != at.CONCAT or context.records[inside].kind != at.CONCAT:
+            return False
+        if context.records[outer].a != context.records[inside].a:
+            return False
+        outer, inside = context.records[outer].b, context.records[inside].b
+    return False
+
+
+@inner
 def _may_be_passed(context: RegexContext, record: int) -> bool:
     if context.records[record].kind != at.CONCAT:
         return False
