@@ -19,15 +19,15 @@ from guideway.json_schema.formula_derivative import (
 )
 from guideway.json_schema.formulas import (
     FALSE,
-    AtLeast,
-    AtMost,
+    Every,
     Exact,
     Formula,
     Items,
     Leaf,
+    Longer,
+    Shorter,
     all_of,
     any_of,
-    conjuncts,
     read_exact,
 )
 from guideway.json_schema.objects import (
@@ -75,13 +75,13 @@ class DistinctStrings:
 def distinct_strings(formula: Formula, value: Callable[[Formula], Expr]) -> DistinctStrings | None:
     """The items of an array of distinct strings, None for any other formula."""
     items, low, high = list[Formula](), 0, None
-    for part in conjuncts(formula):
+    for part in formula.parts if isinstance(formula, Every) else (formula,):
         match part:
             case Leaf(Items(0, item)):
                 items.append(item)
-            case Leaf(AtLeast(count)):
+            case Leaf(Longer(count)):
                 low = max(low, count)
-            case Leaf(AtMost(count)):
+            case Leaf(Shorter(count)):
                 high = count if high is None else min(high, count)
             case _:
                 return None

@@ -19,12 +19,13 @@ from guideway.json_schema.formulas import (
     Item,
     Items,
     Leaf,
+    Longer,
     Matching,
     Named,
     Required,
+    Shorter,
     Some,
     all_of,
-    conjuncts,
 )
 from guideway.language.fuel import paying, spend
 from guideway.language.values import by_value
@@ -97,9 +98,9 @@ def contradicted(atoms: dict[Atom, None]) -> bool:
                 absent.add(atom.name)
         elif type(atom) is Required:
             required.add(atom.name)
-        elif type(atom) is AtLeast:
+        elif type(atom) is AtLeast or type(atom) is Longer:
             low = max(low, atom.count)
-        elif type(atom) is AtMost:
+        elif type(atom) is AtMost or type(atom) is Shorter:
             high = atom.count if high is None else min(high, atom.count)
     return not absent.isdisjoint(required) or (high is not None and low > high)
 
@@ -262,8 +263,9 @@ class _Chosen:
         return [one for one in choice.parts if not demands.contradicts(_demands_in(one))]
 
     def _weight(self, option: Formula) -> int:
+        parts = option.parts if isinstance(option, Every) else (option,)
         found = 2 * len(_demands_in(option).required - self._demands.required)
-        for part in conjuncts(option):
+        for part in parts:
             atom = part.atom if isinstance(part, Leaf) else None
             if isinstance(atom, (Found, Unlike)):
                 found += 10
@@ -274,7 +276,8 @@ class _Chosen:
 
 @lru_cache(maxsize=1 << 14)
 def _demands_in(option: Formula) -> _Demands:
-    return _demands_of(part.atom for part in conjuncts(option) if isinstance(part, Leaf))
+    parts = option.parts if isinstance(option, Every) else (option,)
+    return _demands_of(part.atom for part in parts if isinstance(part, Leaf))
 
 
 def _demands_of(atoms: Iterable[Atom]) -> _Demands:
@@ -288,7 +291,7 @@ def _demands_of(atoms: Iterable[Atom]) -> _Demands:
             case Named(name, value) if value is FALSE:
                 absent.add(name)
             case Named(name, value):
-                for one in conjuncts(value):
+                for one in value.parts if isinstance(value, Every) else (value,):
                     if one.denies is None:
                         held.add((name, one))
                     else:

@@ -10,8 +10,6 @@ from guideway.json_schema.formulas import (
     FALSE,
     TRUE,
     Among,
-    AtLeast,
-    AtMost,
     Atom,
     Distinct,
     Every,
@@ -22,19 +20,15 @@ from guideway.json_schema.formulas import (
     Item,
     Items,
     Leaf,
-    Matching,
-    Named,
-    Parts,
+    Longer,
+    Shorter,
     Some,
     SomeItem,
     Truth,
     all_of,
     any_of,
     array,
-    at_least,
-    at_most,
     atoms,
-    conjuncts,
     fold,
     holding,
     holds,
@@ -98,7 +92,7 @@ class Progress:
         if not 1 < len(found) <= _FEW:
             return found
         apart: Pairs = {}
-        asked = [frozenset(conjuncts(rest)) for rest in found]
+        asked = [_conjuncts(rest) for rest in found]
         denied = [opposite(one) if self._judge.simple(one) else TRUE for one in found.values()]
         for place, (rest, value) in enumerate(found.items()):
             milder = [
@@ -179,6 +173,12 @@ def _too_many(value: Formula) -> LimitError:
     )
 
 
+def _conjuncts(formula: Formula) -> frozenset[Formula]:
+    if formula is TRUE:
+        return frozenset()
+    return frozenset(formula.parts if isinstance(formula, Every) else (formula,))
+
+
 def _united(options: list[Pairs]) -> Pairs:
     """Disjunction of alternatives, merged by rest and by value."""
     by_rest: Pairs = {}
@@ -255,19 +255,21 @@ def reach(atom: Atom) -> int:
             return position + 1
         case Items(start, _) | SomeItem(start, _):
             return start
+        case Longer(count) | Shorter(count):
+            return count + 1
         case _:
             return 0
 
 
 def holds_at_end(atom: Atom) -> bool:
-    """Return True if an atom holds without further items or members."""
+    """Return True if an atom holds without further items."""
     match atom:
-        case Item() | Items() | Named() | Matching() | AtMost():
+        case Item() | Items() | Shorter():
             return True
         case Holding(_, low, _):
             return low == 0
         case Unlike(values):
-            return all(value[1].all for value in values if isinstance(value[1], Parts))
+            return all(items_of(value) for value in values)
         case _:
             return False
 
@@ -283,10 +285,10 @@ def read_item(atom: Atom, position: int) -> Formula | None:  # noqa: PLR0911  an
             return any_of(now(value), leaf(atom)) if start <= position else None
         case Holding(value, low, high):
             return _count_item(value, low, high)
-        case AtLeast(count):
-            return at_least(count - 1)
-        case AtMost(count):
-            return at_most(count - 1)
+        case Longer(count):
+            return TRUE if count <= position + 1 else None
+        case Shorter(count):
+            return None if position < count else FALSE
         case Unlike(values):
             return unlike_item(values)
         case _:

@@ -13,6 +13,7 @@ from guideway.json_schema.tree import (
     Address,
     Kind,
     Numbers,
+    Schema,
     Strings,
     kind_of,
 )
@@ -132,13 +133,6 @@ def _absorb(flat: dict[Formula, None], other: type[Every] | type[Some]) -> bool:
     return bool(lost)
 
 
-def conjuncts(formula: Formula) -> tuple[Formula, ...]:
-    """The parts of a conjunction: none of TRUE, the formula itself if it is no conjunction."""
-    if formula is TRUE:
-        return ()
-    return formula.parts if isinstance(formula, Every) else (formula,)
-
-
 def opposite(formula: Formula, known: "dict[Formula, Formula] | None" = None) -> Formula:
     """The negation of a formula; `known` caches negations of parts."""
 
@@ -240,9 +234,10 @@ _DECODER = json.JSONDecoder(parse_int=read_number, parse_float=read_number)
 @final
 @by_identity
 class Parts:
-    """The items of an array, or the members of an object, in no order."""
+    """The items of an array, or the members of an object, in no order; how deep these nest."""
 
     all: tuple[Exact, ...] | frozenset[tuple[str, Exact]]
+    levels: int
 
 
 @final
@@ -300,17 +295,29 @@ def read_exact(text: bytes) -> Exact:
 
 def array(items: tuple[Exact, ...]) -> Exact:
     """An array of items, or the rest of one."""
-    return "array", _same(items)
+    return "array", _same(items, items)
 
 
 def object_of(members: Iterable[tuple[str, Exact]]) -> Exact:
     """An object of members, or the rest of one."""
-    return "object", _same(frozenset(members))
+    parts = frozenset(members)
+    return "object", _same(parts, (part for _, part in parts))
 
 
-def _same(parts: tuple[Exact, ...] | frozenset[tuple[str, Exact]]) -> Parts:
+def _same(parts: tuple[Exact, ...] | frozenset[tuple[str, Exact]], inner: Iterable[Exact]) -> Parts:
     found = _parts.known(parts)
-    return _parts.intern(parts, Parts(parts)) if found is None else found
+    if found is not None:
+        return found
+    return _parts.intern(parts, Parts(parts, 1 + max(map(levels_of, inner), default=0)))
+
+
+def levels_of(value: Exact) -> int:
+    """The depth of a value.
+
+    >>> levels_of(exact(1)), levels_of(exact([[], 2]))
+    (0, 2)
+    """
+    return value[1].levels if isinstance(value[1], Parts) else 0
 
 
 def members_of(value: Exact) -> dict[str, Exact]:
@@ -485,7 +492,7 @@ class Item:
     value: Formula
 
     def opposite(self) -> Formula:
-        return all_of(at_least(self.position + 1), item(self.position, opposite(self.value)))
+        return all_of(longer(self.position + 1), item(self.position, opposite(self.value)))
 
 
 @final
@@ -528,6 +535,28 @@ class Holding:
 
 @final
 @by_value
+class Longer:
+    """The whole array has at least `count` items."""
+
+    count: int
+
+    def opposite(self) -> Formula:
+        return shorter(self.count - 1)
+
+
+@final
+@by_value
+class Shorter:
+    """The whole array has at most `count` items."""
+
+    count: int
+
+    def opposite(self) -> Formula:
+        return longer(self.count + 1)
+
+
+@final
+@by_value
 class Distinct:
     """All items are distinct, or, with sign False, some are equal."""
 
@@ -565,7 +594,8 @@ item = partial(_every, Item)
 items = partial(_every, Items)
 found = partial(_some, Found)
 some_item = partial(_some, SomeItem)
-at_least, at_most = partial(_lower, AtLeast), partial(_upper, AtMost)
+at_least, longer = partial(_lower, AtLeast), partial(_lower, Longer)
+at_most, shorter = partial(_upper, AtMost), partial(_upper, Shorter)
 
 
 def holding(value: Formula, low: int, high: int | None = None) -> Formula:
@@ -573,3 +603,32 @@ def holding(value: Formula, low: int, high: int | None = None) -> Formula:
     if high is not None and high < low:
         return FALSE
     return leaf(Holding(value, low, high)) if low > 0 or high is not None else TRUE
+
+
+_LEVEL: Final = 6  # fuel for each level of a value
+
+
+@final
+class Constants:
+    """The arrays and objects that schemas of one document list, in the order of first mention."""
+
+    def __init__(self) -> None:
+        self._ranks: dict[Exact, int] = {}
+        self._places: dict[Exact, dict[Address, None]] = {}
+
+    def value(self, schema: Schema) -> Exact:
+        """The value of a constant schema."""
+        found = exact(schema.value)
+        spend(_LEVEL * levels_of(found))
+        self._ranks.setdefault(found, len(self._ranks))
+        self._places.setdefault(found, {})[schema.address] = None
+        return found
+
+    def places(self, value: Exact) -> Iterable[Address]:
+        """The schemas that were asked for this value."""
+        return self._places.get(value, ())
+
+    def in_order(self, values: Iterable[Exact]) -> list[Exact]:
+        """Values in the order in which they were first asked for."""
+        last = len(self._ranks)
+        return sorted(values, key=lambda value: self._ranks.get(value, last))

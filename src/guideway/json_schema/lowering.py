@@ -16,18 +16,19 @@ from weakref import finalize, ref
 from guideway.errors import UnsatisfiableError, UnsupportedError
 from guideway.json_schema.arrays import ItemsTemplate
 from guideway.json_schema.cases import Case, cases, items_of, prefix_length
+from guideway.json_schema.discriminators import alternatives
 from guideway.json_schema.formulas import (
     FALSE,
     TRUE,
-    AtLeast,
-    AtMost,
     Flag,
     Formula,
     Holds,
     Item,
     Items,
     Leaf,
+    Longer,
     Required,
+    Shorter,
     Some,
     Text,
     all_of,
@@ -448,9 +449,10 @@ class Lowering:
     def _cases(self, kind: Composed, formula: Formula, lower: Callable[[Case], Expr]) -> Expr:
         if formula is TRUE:
             return every(kind, self._style)
-        options = self.meaning.alternatives(formula)
-        if len(options) > 1:
-            return alt(*(self._kind(kind, option) for option in options))
+        if self.meaning.lists:
+            parts = alternatives(formula, self.meaning.spelled_out)
+            if parts != [formula]:
+                return alt(*(self._kind(kind, part) for part in parts))
         listed = cases(formula)
         if listed is None and kind == "object":
             parts = self._split.parts(formula)
@@ -473,10 +475,10 @@ class Lowering:
         return Dependent(formula, self.value, self._style, self.keysets, judge).start()
 
     def _array(self, case: Case) -> Expr:
-        if not all(isinstance(atom, Item | Items | AtLeast | AtMost) for atom in case):
+        if not all(isinstance(atom, Item | Items | Longer | Shorter) for atom in case):
             return self._general("array", all_of(*map(leaf, case)))
-        low = max((atom.count for atom in case if isinstance(atom, AtLeast)), default=0)
-        high = min((atom.count for atom in case if isinstance(atom, AtMost)), default=None)
+        low = max((atom.count for atom in case if isinstance(atom, Longer)), default=0)
+        high = min((atom.count for atom in case if isinstance(atom, Shorter)), default=None)
 
         formula = items_of(case)
 
@@ -566,6 +568,7 @@ def _narrower(one: Whitespace | None, other: Whitespace | None) -> Whitespace | 
     return Whitespace(min(one.spaces, other.spaces), newline=newline, indent=indent)
 
 
+_FEW = 8  # arrays and objects among constants and their parts
 _LONGEST = 24  # characters of a value that a message shows
 
 _LONE = frozenset(
@@ -586,6 +589,8 @@ def explain_conflict(source: JsonSchema, is_empty: Callable[[Expr], bool]) -> Un
     """
     document = replace(parse_json_schema(source), first=str)  # messages name each schema
     lowering = Lowering(source, document)
+    values = sum(schema.value is not None for schema in lowering.document.schemas.values())
+    lowering.meaning.listing = values > _FEW  # else messages name their parts, too
     formula: Formula = leaf(Holds(lowering.document.root))
     entered: dict[Formula, str] = {}
     why = ""
@@ -618,7 +623,7 @@ def _required_parts(lowering: Lowering, formula: Formula) -> dict[Formula, str]:
                 about = partial(_about_member, str(key.name))
                 add(formula_of(case, key), f"required {show(key.name)}", about)
     for case in cases(lowering.meaning.of(formula, "array")) or ():
-        low = max((atom.count for atom in case if isinstance(atom, AtLeast)), default=0)
+        low = max((atom.count for atom in case if isinstance(atom, Longer)), default=0)
         item = items_of(case)
         for position in range(min(low, prefix_length(case) + 1)):
             about = partial(_about_item, position)
