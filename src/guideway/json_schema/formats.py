@@ -101,7 +101,7 @@ def email(match: Match) -> Expr:
 def idn_email(match: Match) -> Expr:
     """Addresses with ASCII before the @, or up to 16 characters of four octets at most."""
     label = _LABEL.replace("A-Z", f"{_WIDE}A-Z")
-    atoms = rf"[{_ATEXT}\u0080-\ud7ff\ue000-\u{{10ffff}}]+"
+    atoms = rf"[\u0080-\ud7ff\ue000-\u{{10ffff}}{_ATEXT}]+"
     wide = both(match(rf"{atoms}(?:\.{atoms})*"), match(rf"[^@]{{1,{_MOST_LOCAL // 4}}}"))
     return concat(alt(_local_part(match), wide), match(rf"@(?:{label}(?:\.{label})*|{_literal()})"))
 
