@@ -24,7 +24,7 @@ from guideway.language.finite_automata import Automaton, Texts, reaching, smalle
 from guideway.language.fuel import spend
 from guideway.language.nodes import Expr
 from guideway.language.special_tokens import MARKS
-from guideway.language.utf8 import character
+from guideway.language.utf8 import CodePoints, character, intersection
 from guideway.language.values import by_value
 from guideway.regex.backtracking_automaton import (
     ALL,
@@ -38,9 +38,13 @@ from guideway.regex.backtracking_program import program
 from guideway.regex.lowering import lower_regex
 from guideway.regex.tree import (
     Alternation,
+    Anchor,
+    Back,
+    Boundary,
     Class,
     Dot,
     Group,
+    Look,
     Node,
     Pattern,
     Repeat,
@@ -49,6 +53,7 @@ from guideway.regex.tree import (
     nodes_of,
 )
 from guideway.regex.tree import Sequence as Parts
+from guideway.regex.unicode import leaf_points, literal_points
 
 MANY_WORDS: Final = 32
 
@@ -77,7 +82,7 @@ def matches(pattern: Pattern, marks: bool = False, solid: bool = False) -> Match
     `marks`: special tokens may follow, which no pattern matches. `solid`: empty matches do not
     count, and backtracking goes on after them. Raises UnsupportedError or LimitError.
     """
-    if not solid and _is_plain(pattern.body):
+    if not solid and (_is_plain(pattern.body) or _ends_once(pattern.body)):
         text = lower_regex(pattern)
         return Matches(() if text is EMPTY else (Exit(text, ANYTHING),), concat(text, ANYTHING))
     words = _words(pattern.body)
@@ -122,6 +127,43 @@ def _of_words(words: Sequence[str]) -> Matches:
         for rests, texts in ends.items()
     ]
     return Matches(tuple(exits), concat(either(word.encode() for word in words), ANYTHING))
+
+
+def _items(node: Node) -> Sequence[Node]:
+    """The items of a sequence."""
+    while isinstance(node, Group):
+        node = node.item
+    return node.items if isinstance(node, Parts) else (node,)
+
+
+def _ends_once(root: Node) -> bool:
+    """Return True if the last character occurs nowhere else: no match is a prefix of another.
+
+    The automaton of `(a|b)*a(a|b){20}c` would have 2^20 states.
+    """
+    *before, last = _items(root) or (root,)
+    if not isinstance(last, Class | Shorthand) and not (
+        isinstance(last, Text) and len(last.text) == 1
+    ):
+        return False
+    sets, ends = _character_sets(Parts(tuple(before), root.place)), _character_sets(last) or []
+    return sets is not None and not any(intersection(each, end) for each in sets for end in ends)
+
+
+def _character_sets(root: Node) -> list[CodePoints] | None:
+    """The sets of characters of a part; None if it has lookaround."""
+    found = list[CodePoints]()
+    for node in nodes_of(root):
+        match node:
+            case Text(text, mode):
+                found += [literal_points(char, mode) for char in {*text}]
+            case Class() | Shorthand() | Dot():
+                found.append(leaf_points(node))
+            case Look() | Anchor() | Boundary() | Back():
+                return None
+            case _:
+                pass
+    return found
 
 
 def _is_plain(root: Node) -> bool:
