@@ -122,6 +122,17 @@ def pda(expr: Expr) -> PushdownAutomaton:
     return PushdownAutomaton(expr, machine, mask_cache)
 
 
+def test_values_that_all_automata_know_cost_no_fuel_of_the_first() -> None:
+    def refused(made: int) -> None:
+        raise AssertionError(made)
+
+    vocabulary = gw.Vocabulary([bytes([byte]) for byte in range(256)])
+    mask_cache = shared_mask_cache(vocabulary, shared_dfa(vocabulary.spellable))
+    expr = literal("a")
+    PushdownAutomaton(expr, Derivatives(expr, vocabulary.spellable, refused), mask_cache)
+    assert mask_cache.begun is not None
+
+
 def test_literals_longer_than_is_translated_at_once_are_read_whole() -> None:
     text = b"ab" * 5000
     run = pda(literal(text + b"c"))

@@ -121,9 +121,13 @@ class PushdownAutomaton:
         self.arena.make(at.NIL)
         self.arena.make(at.LITERAL, self.arena.pool(b"}"), 1, at.NIL)  # CLOSE_BRACE
         if self.dfa.spellable == ALL_BYTES:  # else some become nodes that only this one reads
+            machine = self._machine  # whose fuel pays for its own expression
+            self._machine = Derivatives(EPSILON, ALL_BYTES)
+            self._machine.living.consult(self.dfa.alive)
             for value in usual_values():
                 self.node(value)
             self.prepare(_MOST_BEGUN)
+            self._machine = machine
         if (begun := self.arena.begun()) is not None:
             self.mask_cache.begun = begun, Known(self._known)
 
