@@ -266,7 +266,7 @@ def test_errors_are_openai_s(client: Any) -> None:
     assert raised.value.code == "invalid_value"
     with pytest.raises(openai.NotFoundError, match="no model 'x'"):
         client.chat.completions.create(messages=TALK, model="x")
-    with pytest.raises(openai.BadRequestError, match="n must be less than or equal to 8, got 9"):
+    with pytest.raises(openai.BadRequestError, match="n must be at most 8, not 9"):
         client.chat.completions.create(messages=TALK, n=9, **MORE)
     headers = {"Authorization": "Bearer wrong"}
     with pytest.raises(openai.AuthenticationError):

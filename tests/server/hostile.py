@@ -123,7 +123,7 @@ add("refused fields", *(({name: value}, name) for name, value in {
     "web_search_options": {},
     "ignore_eos": True,
 }.items()))  # fmt: skip
-add_sources("deep schemas", "json", nested(250), nested(500))
+add_sources("deep schemas", "json", nested(80), nested(500))
 FETCHED = [{"$ref": f"{way}://127.0.0.1/x"} for way in ("http", "file")]
 add_sources("schemas that fetch", "json", *FETCHED)
 add_sources(

@@ -2,7 +2,7 @@
 
 import contextlib
 import re
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from typing import TYPE_CHECKING, Any, Final, cast, final, get_args
 
 from fastapi.responses import JSONResponse
@@ -91,6 +91,31 @@ def as_param(place: str) -> str | None:
     return re.sub(r"\.(\d+)(?=\.|$)", r"[\1]", place.strip("/").replace("/", ".")) or None
 
 
+WORDS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("bool_parsing", "bool_type"), "be true or false"),
+    **dict.fromkeys(("dict_type", "model_type", "model_attributes_type"), "be an object"),
+    "finite_number": "be a finite number",
+    **dict.fromkeys(("float_parsing", "float_type"), "be a number"),
+    "greater_than": "be more than {gt}",
+    "greater_than_equal": "be at least {ge}",
+    **dict.fromkeys(("int_from_float", "int_parsing", "int_type"), "be a whole number"),
+    "int_parsing_size": "be a whole number of 4,300 digits at most",
+    "less_than_equal": "be at most {le}",
+    **dict.fromkeys(("list_type", "tuple_type"), "be a list"),
+    "literal_error": "be {expected}",
+    "string_pattern_mismatch": "match {pattern}",
+    "string_too_long": "have at most {max_length} characters",
+    "string_type": "be a string",
+    "too_long": "have at most {max_length} items, not {actual_length}",
+    "too_short": "have at least {min_length} items, not {actual_length}",
+    "union_tag_invalid": "have one of the types {expected_tags}",
+    "union_tag_not_found": "have a type",
+}
+"""The kinds of pydantic's errors in our words."""
+COUNTED: Final = ("too_long", "too_short")
+SPELLED: Final = {"True": "true", "False": "false", "None": "null"}  # as JSON writes them
+
+
 def as_invalid(error: ValidationError, kind: type[BaseModel], body: object) -> Refusal:
     """The answer for a body of the wrong form: the field, its value, the allowed values."""
     errors = [(each, _fields(each, body)) for each in error.errors(include_url=False)]
@@ -104,11 +129,19 @@ def as_invalid(error: ValidationError, kind: type[BaseModel], body: object) -> R
         meant = did_you_mean(fields[-1], known) or f"; known are {', '.join(known)}"
         code, told = "unknown_parameter", f"{param} is unknown{meant}"
     else:
-        said = dict.fromkeys(each["msg"] for each, place in errors if place == fields)
-        words = (each.partition(" should ")[2] or f"be right: {each}" for each in said)
-        told = f"{param} must {' or '.join(words)}, got {brief(first['input'])}"
-        code = "invalid_value"
+        words = dict.fromkeys(_words(each) for each, place in errors if place == fields)
+        given = first["input"]
+        shown = "" if first["type"] in COUNTED else f", not {SPELLED.get(str(given), brief(given))}"
+        code, told = "invalid_value", f"{param} must {' or '.join(words)}{shown}"
     return Refusal(400, told, INVALID, code=code, param=param)
+
+
+def _words(error: "ErrorDetails") -> str:
+    words = WORDS.get(error["type"])
+    if words is None:
+        return f"be right: {error['msg']}"
+    facts = {name: SPELLED.get(str(fact), fact) for name, fact in error.get("ctx", {}).items()}
+    return words.format(**facts)
 
 
 def _fields(error: "ErrorDetails", body: object) -> list[str]:

@@ -59,6 +59,8 @@ class Server:
             raise SourceError(f"the body is not JSON: {error}") from None
         if not isinstance(body, dict):
             raise SourceError("the body must be a JSON object")
+        if _depth(body) > self.limits.depth:
+            raise SourceError(f"the body is nested deeper than {self.limits.depth}")
         given = cast("dict[str, Any]", body)
         record = record_of(request.scope)
         record.body, record.model = given, self.name
@@ -257,3 +259,14 @@ async def _gone(request: Request) -> None:
     """Return when the client has closed the connection."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
+
+
+def _depth(value: Any) -> int:
+    """The nesting depth of lists and objects."""
+    depth = 0
+    level: list[Any] = [value]
+    while level:
+        depth += 1
+        inside: list[Any] = [each.values() if isinstance(each, dict) else each for each in level]
+        level = [one for each in inside for one in each if isinstance(one, dict | list)]
+    return depth

@@ -23,6 +23,7 @@ class Limits:
     """Limits of requests; beyond them a request gets a 4xx with the limit in its message."""
 
     body: int = 2 << 20  # bytes of a request
+    depth: int = 64  # nesting of its JSON
     tokens: int = 1024  # the greatest `max_tokens`, and the default of requests that give none
     queue: int = 64  # requests that wait beyond those that run; more get 429
     sending: float = 30.0  # seconds in which the body of a request must arrive
