@@ -4,59 +4,57 @@ import pytest
 
 import guideway as gw
 from guideway.constraint.comparison import conflict, undecided
-from guideway.errors import brief
 from guideway.language.finite_languages import Decisions
 from guideway.sources.sources import Source
 
 BYTES = gw.Vocabulary([bytes((b,)) for b in range(256)] + [b"<eos>"], {256})
 OBJECT = gw.JsonSchema({"type": "object", "required": ["a"]})
 ARRAY = gw.JsonSchema({"type": "array"})
-A, B = gw.Regex("a+"), gw.Choice(["b"])
 NEST = gw.Gbnf('root ::= "(" root ")" | "x"')
 
 
 @pytest.mark.parametrize(
     ("source", "parts", "shortest"),
     [
-        (A & B, (A, B), "'a' and 'b'"),
-        (A - gw.Regex("[ab]*"), (A, ~gw.Regex("[ab]*")), "'a' neither"),
-        (~gw.Regex("[ab]*") & "a", (gw.source("a"), ~gw.Regex("[ab]*")), "'a' neither"),
+        (gw.Regex("a+") & gw.Choice(["b"]), ("Regex('a+')", "Choice(['b'])"), "'a' and 'b'"),
+        (gw.Regex("a+") - gw.Regex("[ab]*"), ("Regex('a+')", "~Regex('[ab]*')"), "'a' neither"),
+        (~gw.Regex("[ab]*") & "a", ("'a'", "~Regex('[ab]*')"), "'a' neither"),
         # The innermost part that has none is named, and of three the two that exclude each other.
-        ("x" + gw.repeat(gw.Text() & A & B, 2, 3), (A, B), "'a' and 'b'"),
-        ((A & (gw.Text() & B)) | (gw.Regex("b") & "c"), (A, B), "'a'"),
-        (NEST & gw.Regex("[(]+"), (NEST, gw.Regex("[(]+")), "'x' and '('"),
-        (OBJECT & ARRAY, (OBJECT, ARRAY), "and '[]'"),
-        (gw.Regex("y+") & (gw.Text() & B), (gw.Regex("y+"), B), "'y' and 'b'"),
-        (OBJECT - OBJECT, (OBJECT, ~OBJECT), "neither"),
-        (gw.source(list[int]) & B, (gw.source(list[int]), B), "'[]' and 'b'"),
+        ("x" + gw.repeat(gw.Text() & "a" & "b", 2, 3), ("'a'", "'b'"), "'a' and 'b'"),
+        ((gw.Regex("a") & (gw.Text() & "b")) | (gw.Regex("b") & "c"), ("Regex('a')", "'b'"), "'a'"),
+        (NEST & gw.Regex("[(]+"), (f"Gbnf({NEST.text!r})", "Regex('[(]+')"), "'x' and '('"),
+        (OBJECT & ARRAY, tuple(f"JsonSchema({s.text})" for s in (OBJECT, ARRAY)), "and '[]'"),
+        (gw.Regex("y+") & (gw.Text() & "x"), ("Regex('y+')", "'x'"), "'y' and 'x'"),
+        (OBJECT - OBJECT, (f"JsonSchema({OBJECT.text})", f"~JsonSchema({OBJECT.text})"), "neither"),
+        (gw.source(list[int]) & "x", ("list[int]", "'x'"), "'[]' and 'x'"),
         # Each two go together here.
         (
             gw.Choice(["x", "yy"]) & gw.Regex("y*|z") & gw.Regex("x|z"),
-            (gw.Choice(["x", "yy"]), gw.Regex("y*|z"), gw.Regex("x|z")),
-            "no text satisfies Choice(options=('x', 'yy')) and Regex(pattern='y*|z') and Regex(",
+            ("Choice(['x', 'yy'])", "Regex('y*|z')", "Regex('x|z')"),
+            "no text satisfies Choice(['x', 'yy']) and Regex('y*|z') and Regex('x|z')",
         ),
-        (~gw.Text(), (~gw.Text(),), "no text satisfies Inverse(item=Text())"),
+        (~gw.Text(), ("~Text()",), "no text satisfies ~Text()"),
         (gw.JsonSchema({"minimum": 1, "maximum": 0, "type": "number"}) + "x", (), "minimum"),
-        (gw.tag("<a>", A & B, "</a>"), (A, B), "'a' and 'b'"),
-        (gw.tagged("<a>", A & B, "</a>", at_least=1), (A, B), "'a'"),
+        (gw.tag("<a>", gw.Regex("a") & "b", "</a>"), ("Regex('a')", "'b'"), "'a' and 'b'"),
+        (gw.tagged("<a>", gw.Regex("a") & "b", "</a>", at_least=1), ("Regex('a')", "'b'"), "'a'"),
     ],
 )
 def test_the_two_parts_are_named_with_a_shortest_text_of_each(
-    source: Source, parts: tuple[Source, ...], shortest: str
+    source: Source, parts: tuple[str, ...], shortest: str
 ) -> None:
     with pytest.raises(gw.UnsatisfiableError) as error:
         gw.compile(source, BYTES)
     assert shortest in str(error.value)
-    assert not parts or error.value.conflict == tuple(map(brief, parts))
+    assert parts in ((), error.value.conflict)
 
 
 def test_what_takes_too_long_to_explain_is_said_in_short():
     def tick(made: int) -> None:
         raise gw.LimitError("no more", limit="fuel")
 
-    error = conflict(A & B, Decisions(tick))
+    error = conflict(gw.Regex("a") & "b", Decisions(tick))
     assert str(error) == "no text satisfies the source"
-    assert error.conflict == (brief(A & B),)
+    assert error.conflict == ("Regex('a') & 'b'",)
 
 
 def test_a_search_that_takes_too_long_names_the_two_parts_that_meet() -> None:

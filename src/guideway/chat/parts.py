@@ -1,22 +1,27 @@
-"""The parts of any source."""
+"""The parts of any source, and a short text of it for error messages."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Final
+from typing import Final, get_origin
 
 from guideway.context_free.gbnf import tokens_of
 from guideway.context_free.lark.source import Lark
-from guideway.errors import LimitError
+from guideway.errors import LimitError, brief
 from guideway.json_schema.source import JsonSchema
-from guideway.sources.regions import Captured, Region, Regions, Tag, Thinking, Until
+from guideway.sources.regions import Captured, Region, Regions, Substring, Tag, Thinking, Until
 from guideway.sources.sources import (
     Both,
+    Choice,
     Either,
     Gbnf,
     Inverse,
+    Literal,
+    PythonType,
+    Regex,
     Repetition,
     Sequence,
     Source,
+    Text,
     with_tokens,
 )
 
@@ -97,3 +102,64 @@ def with_parts(source: Source, change: Callable[[Source], Source]) -> Source:  #
             return with_tokens(source, {name: change(each) for name, each in named.items()})
         case _:
             return source
+
+
+LONGEST = 60
+"""Most characters of one source."""
+
+
+def written(source: Source) -> str:
+    """The source in at most `LONGEST` characters.
+
+    >>> written((Regex("a+") + "b" | Choice(["yes", "no"])) & ~Literal("x"))
+    "((Regex('a+') + 'b') | Choice(['yes', 'no'])) & ~'x'"
+    """
+    return _cut(_short_form(source, 2))
+
+
+def _short_form(source: Source, depth: int) -> str:  # noqa: C901, PLR0911, PLR0912  an arm for each kind
+    match source:
+        case Literal(text):
+            return repr(_cut(text))
+        case Regex(pattern):
+            return f"Regex({_cut(pattern)!r})"
+        case Choice(options):
+            return f"Choice({[_cut(option) for option in options[:8]]})"
+        case Gbnf(text) | Lark(text):
+            return f"{type(source).__name__}({_cut(text)!r})"
+        case Substring(chunks):
+            return f"substring({_cut(''.join(chunks))!r})"
+        case JsonSchema():
+            return f"JsonSchema({_cut(source.text)})"
+        case PythonType(of):
+            return _cut(str(of if get_origin(of) else getattr(of, "__name__", of)))
+        case Text():
+            return "Text()"
+        case _ if depth < 0:
+            return "…"
+        case Sequence(parts):
+            return _joined(" + ", parts, depth)
+        case Either(parts):
+            return _joined(" | ", parts, depth)
+        case Both(parts):
+            return _joined(" & ", parts, depth)
+        case Inverse(item):
+            return f"~{_inner(item, depth)}"
+        case Repetition(item, low, high):
+            return f"repeat({_short_form(item, depth - 1)}, {brief(low)}, {brief(high)})"
+        case _:
+            return type(source).__name__
+
+
+def _joined(sign: str, parts: Iterable[Source], depth: int) -> str:
+    return sign.join(_inner(part, depth) for part in parts)
+
+
+def _inner(part: Source, depth: int) -> str:
+    shown = _short_form(part, depth - 1)
+    return f"({shown})" if isinstance(part, Sequence | Either | Both) else shown
+
+
+def _cut(text: str) -> str:
+    half = LONGEST // 2
+    return text if len(text) <= LONGEST else f"{text[:half]}…{text[1 - half :]}"

@@ -42,7 +42,7 @@ def read_source(written: str, resources: Path | None = None) -> Any:
     file.
 
     >>> read_source("/[0-9]{4}/i")
-    Regex(pattern='[0-9]{4}', flags='i')
+    Regex(pattern='[0-9]{4}', dialect='python', flags='i')
     >>> read_source("datetime:date")
     <class 'datetime.date'>
     """

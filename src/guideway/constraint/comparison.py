@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from itertools import combinations, takewhile
 from typing import Final, Literal, TypeAlias, final
 
-from guideway.chat.parts import operands_of, parts_of
+from guideway.chat.parts import operands_of, parts_of, written
 from guideway.constraint.lowering import lower_source
 from guideway.constraint.special_tokens import Segmentation
 from guideway.context_free.lark.extensions import Part
 from guideway.context_free.lark.reader import read_lark
 from guideway.context_free.lark.source import Lark, place_of
 from guideway.context_free.lark.terminals import swallowing
-from guideway.errors import LimitError, UnsatisfiableError, UnsupportedError, brief
+from guideway.errors import LimitError, UnsatisfiableError, UnsupportedError
 from guideway.json_schema.lowering import explain_conflict
 from guideway.json_schema.source import JsonSchema
 from guideway.json_schema.text import extend, walk
@@ -167,7 +167,7 @@ def conflict(source: Source, decisions: Decisions) -> UnsatisfiableError:
     try:
         return _Conflict(decisions).of(source)
     except LimitError:
-        return UnsatisfiableError("no text satisfies the source", conflict=(brief(source),))
+        return UnsatisfiableError("no text satisfies the source", conflict=(written(source),))
 
 
 def undecided(source: Source, error: LimitError) -> LimitError:
@@ -180,7 +180,7 @@ def undecided(source: Source, error: LimitError) -> LimitError:
             if isinstance(one, Inverse):
                 one, other = other, one
             denied = isinstance(other, Inverse)
-            names = brief(one), brief(other.item if isinstance(other, Inverse) else other)
+            names = written(one), written(other.item if isinstance(other, Inverse) else other)
             where = f"{names[0]} {'-' if denied else '&'} {names[1]}"
             return error.at(error.place or where, f"{where}: {error.args[0]}")
         todo += parts_of(each)
@@ -237,7 +237,7 @@ class _Conflict:
         told = self._swallowed(source) if isinstance(source, Lark) else None
         if told is not None:
             return told
-        names = tuple(map(brief, parts)) or (brief(source),)
+        names = tuple(map(written, parts)) or (written(source),)
         return UnsatisfiableError(f"no text satisfies {' and '.join(names)}", conflict=names)
 
     def _swallowed(self, source: Lark) -> UnsatisfiableError | None:
@@ -256,10 +256,10 @@ class _Conflict:
         )
 
     def _of_two(self, one: Source, other: Source) -> UnsatisfiableError:
-        names = brief(one), brief(other)
+        names = written(one), written(other)
         shortest = f"{self._shortest(one)!r}"
         if isinstance(other, Inverse):
-            whole = brief(other.item)
+            whole = written(other.item)
             why = f"nothing of {names[0]} is left without {whole}, {shortest} neither"
         else:
             shortest += f" and {self._shortest(other)!r}"

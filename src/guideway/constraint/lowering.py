@@ -11,14 +11,14 @@ from itertools import chain, product
 from math import prod
 from typing import Final, TypeAlias
 
-from guideway.chat.parts import operands_of, parts_of
+from guideway.chat.parts import operands_of, parts_of, written
 from guideway.chat.tool_literals import RawStrings
 from guideway.context_free.gbnf import parse_gbnf, tokens_of
 from guideway.context_free.lark.lowering import lower_lark
 from guideway.context_free.lark.reader import read_lark
 from guideway.context_free.lark.source import Lark, regexes_placed
 from guideway.context_free.lowering import lower_grammar
-from guideway.errors import LimitError, SourceError, UnsupportedError, brief
+from guideway.errors import LimitError, SourceError, UnsupportedError
 from guideway.json_schema.lowering import lower_json_schema, lower_strings, lower_together, mismatch
 from guideway.json_schema.source import JsonSchema
 from guideway.json_schema.spelling import choice
@@ -285,14 +285,14 @@ def _meet(parts: list[Meeting], lower: Callable[[Source], Expr], decide: Decisio
             schemas.append((part, sign))
             (denied if sign else held).append(_schema(part))
         else:
-            operands.append(Operand(brief(part), lower(part), sign, _is_marked(part)))
+            operands.append(Operand(written(part), lower(part), sign, _is_marked(part)))
     several = bool(held) and len(schemas) > 1
     option = mismatch(held, denied) if several else ""
     if several and not option:
-        name = " & ".join(f"~{brief(part)}" if no else brief(part) for part, no in schemas)
+        name = " & ".join(f"~{written(part)}" if no else written(part) for part, no in schemas)
         operands.append(Operand(name, lower_together(held, denied)))
     else:
-        operands += [Operand(brief(part), lower(part), sign) for part, sign in schemas]
+        operands += [Operand(written(part), lower(part), sign) for part, sign in schemas]
     return meet(operands, decide, option)
 
 

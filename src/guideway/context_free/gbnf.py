@@ -111,7 +111,7 @@ def tokens_of(text: str) -> dict[str, Source]:
     r"""Special tokens in a grammar, by their notation.
 
     >>> tokens_of('root ::= <think> "<a>" [<b>] <[7]> # <c>')
-    {'<think>': Special(token='<think>'), '<[7]>': Special(token=7)}
+    {'<think>': Special(token='<think>', required=True), '<[7]>': Special(token=7, required=True)}
     """
     found = dict[str, Source]()
     for told in _NOTATION.finditer(text) if "<" in text else ():

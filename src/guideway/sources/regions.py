@@ -86,7 +86,7 @@ def special(token: str | int, *, required: bool = True) -> Special:
     A token that also spells text (Qwen's "<tool_call>") can be named too; it is a single id then.
 
     >>> special("<|tool|>") + "x"
-    Sequence(parts=(Special(token='<|tool|>'), Literal(text='x')))
+    Sequence(parts=(Special(token='<|tool|>', required=True), Literal(text='x')))
 
     Args:
         token: the name as the tokenizer writes it, or the id.
@@ -299,7 +299,7 @@ def until(*stops: object, include: bool = True) -> Until:
     """Return free text up to the first stop.
 
     >>> (until("</think>") + Text()).parts[0]
-    Until(stop=Literal(text='</think>'))
+    Until(stop=Literal(text='</think>'), include=True, others=())
 
     Args:
         *stops: strings, special tokens, or other regular sources. The first complete one ends the

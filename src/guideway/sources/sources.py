@@ -12,7 +12,7 @@ source whose values are ints.
 import re
 from collections.abc import Iterable, Mapping
 from copy import copy
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -107,24 +107,10 @@ class Source(Generic[Value_co]):
         return Inverse(self)
 
 
-def _shown(self: Any, depth: int = 3) -> str:
-    """Name and fields of a source, without defaults, and with parts down to `depth`."""
-    shown = [
-        f"{f.name}={_shown_value(getattr(self, f.name), depth)}"
-        for f in fields(self)
-        if f.repr and (f.default is MISSING or getattr(self, f.name) != f.default)
-    ]
+def _shown(self: Any) -> str:
+    """Name and fields of a source, shortened."""
+    shown = [f"{f.name}={brief(getattr(self, f.name), 200)}" for f in fields(self) if f.repr]
     return one_line(f"{type(self).__name__}({', '.join(shown)})")
-
-
-def _shown_value(value: object, depth: int) -> str:
-    if isinstance(value, Source):
-        return _shown(value, depth - 1) if depth else "…"
-    if not isinstance(value, tuple):
-        return brief(value, 200)
-    parts = cast("tuple[object, ...]", value)
-    shown = [_shown_value(part, depth) for part in parts[:8]]
-    return f"({', '.join(shown)}{', …' if len(parts) > 8 else ''})"
 
 
 @final
