@@ -83,7 +83,7 @@ class Described(Protocol):
 
 @final
 class Begun(NamedTuple):
-    """What a new arena begins with: memory without the listing, context, `used` items."""
+    """The first content of an arena: all arrays but `listing`, the context, and items in use."""
 
     memory: NDArray[np.uint8]
     context: Context
@@ -92,7 +92,7 @@ class Begun(NamedTuple):
 
 @final
 class Plan:
-    """Offsets of the arrays of a new arena, and an empty begin."""
+    """Offsets of the arrays of a new arena, and the content of an empty one."""
 
     def __init__(self, mask_cache: Described) -> None:
         self.context, sizes = Context(), dict(_WRITTEN)
@@ -147,7 +147,7 @@ class Arena:
         self.nbytes = plan.size
 
     def begun(self) -> Begun | None:
-        """All that is in it so far, for other arenas; None if an array has grown."""
+        """A copy of its content for other arenas to begin with; None if an array has grown."""
         if self.nbytes > self._plan.size:
             return None
         memory = self._memory[: len(self._plan.begun.memory)].copy()

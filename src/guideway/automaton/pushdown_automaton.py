@@ -62,18 +62,18 @@ _MANY: Final = 64  # requested nodes before batches of as many; 5,400 one by one
 class Known:
     """Expressions and nodes of one automaton.
 
-    It begins as a copy of `known`, with `begun` expressions. `seen` has the nodes already entered,
-    `words` inner choices of a choice of words.
+    It begins as a copy of `known`; `own` is the index of the first expression after that. `seen`
+    has the nodes already entered, `words` inner choices of a choice of words.
     """
 
-    __slots__ = ("__weakref__", "begun", "exprs", "nodes", "seen", "words")
+    __slots__ = ("__weakref__", "exprs", "nodes", "own", "seen", "words")
 
     def __init__(self, known: "Known | None" = None) -> None:
         self.nodes: dict[Expr, int] = {**known.nodes} if known else {}
         self.exprs: list[Expr] = [*known.exprs] if known else []
         self.seen: set[int] = {*known.seen} if known else set()
         self.words: set[Alt] = {*known.words} if known else set()
-        self.begun = len(self.exprs)
+        self.own = len(self.exprs)
 
     def named(self, expr: Expr) -> tuple[int, int]:
         """Add an expression; return its index and flags."""
@@ -135,9 +135,9 @@ class PushdownAutomaton:
         return self.run(at.ENTER, self.node(rest))
 
     def prepare(self, nodes: int) -> None:
-        """Translate the first nodes, breadth first."""
-        begun = self._known.begun
-        for expr in islice(self._known.exprs, begun, begun + nodes):  # which grows
+        """Translate the first nodes of its own, breadth first."""
+        own = self._known.own
+        for expr in islice(self._known.exprs, own, own + nodes):  # which grows
             self.entered(expr)
 
     def read(self, macro: int, token: int, text: int = 0) -> int:

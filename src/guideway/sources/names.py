@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Final
 
-SURE: Final = 0.82  # similarity of names one of which is surely a misspelling of the other
+SURE: Final = 0.82  # names of this similarity: one is surely a misspelling of the other
 
 
 def near(given: str, allowed: Iterable[str], cutoff: float = 0.6) -> str | None:
