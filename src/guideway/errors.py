@@ -21,7 +21,7 @@ This module imports no other part of guideway.
 import warnings
 from copy import copy
 from inspect import currentframe
-from typing import Any, Final, Self, TypedDict, Unpack, final
+from typing import Any, Final, Self, TypedDict, Unpack
 
 _LONGEST: Final = 500  # characters of a message: names, texts and values are the user's
 
@@ -92,12 +92,10 @@ def _again(kind: type[GuidewayError], args: tuple[object, ...]) -> GuidewayError
     return kind.__new__(kind, *args)
 
 
-@final
 class SourceError(GuidewayError):
     """The source is not well formed."""
 
 
-@final
 class UnsupportedError(GuidewayError):
     """The source is well formed, but guideway cannot enforce it exactly.
 
@@ -110,7 +108,6 @@ class UnsupportedError(GuidewayError):
         super().__init__(message, **where)
 
 
-@final
 class UnsatisfiableError(GuidewayError):
     """No text satisfies the source.
 
@@ -125,7 +122,6 @@ class UnsatisfiableError(GuidewayError):
         super().__init__(message, **where)
 
 
-@final
 class LimitError(GuidewayError):
     """A limit is exceeded.
 
@@ -148,7 +144,6 @@ class LimitError(GuidewayError):
         super().__init__(message, **where)
 
 
-@final
 class TokenRejected(GuidewayError):  # noqa: N818  the contract fixes the name
     """The constraint does not allow the token here.
 
@@ -162,17 +157,14 @@ class TokenRejected(GuidewayError):  # noqa: N818  the contract fixes the name
         super().__init__(message)
 
 
-@final
 class DeadEndError(GuidewayError):
     """Settings or another processor leave no token to choose."""
 
 
-@final
 class ModelError(GuidewayError):
     """The model, its tokenizer or its files are missing or broken, or its values are no numbers."""
 
 
-@final
 class InvalidValueError(GuidewayError):
     """A generated text has no value: a validator of the type refuses it.
 
@@ -198,7 +190,6 @@ def warn(message: str) -> None:
     warnings.warn(message, GuidewayWarning, stacklevel=level)
 
 
-@final
 class GenerationInterrupted(KeyboardInterrupt):
     """Ctrl-C during a generation.
 

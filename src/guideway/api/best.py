@@ -14,7 +14,7 @@ the score −∞.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast, final
+from typing import Any, cast
 
 from guideway.errors import UnsupportedError
 from guideway.generation.row.result import Result
@@ -23,7 +23,6 @@ from guideway.sampling.judges import number_from
 from guideway.sampling.settings import Sampling
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Candidates:
     """The texts drawn for one prompt."""

@@ -17,7 +17,7 @@ import re
 from collections.abc import Callable
 from decimal import Decimal
 from sys import float_info
-from typing import Any, Final, final
+from typing import Any, Final
 
 from guideway.chat.tool_formats import FORMATS
 from guideway.chat.tools import Tools
@@ -158,7 +158,6 @@ def _count(low: int, high: int | None) -> str:
     return str(low) if low == high else f"{low} to {high}"
 
 
-@final
 class _Writer:
     """Writes one document; definitions follow the type that mentions them."""
 

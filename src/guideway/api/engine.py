@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import count
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, TypeVar, final, overload
+from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
 
 from guideway.api.arguments import StreamArguments
 from guideway.api.jobs import Call, Job
@@ -64,7 +64,6 @@ class EngineArguments(StreamArguments, total=False):
     retries: int
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class EngineStats:
     """Counts and times of an engine. Means and sums cover the texts that have ended.
@@ -109,7 +108,6 @@ MEANS: Final = ("queue_time", "time_to_first_token", "time_per_output_token")
 SUMS: Final = ("prompt_tokens", "cached_tokens", "completion_tokens", "drafted", "accepted")
 
 
-@final
 @dataclass(slots=True, eq=False)
 class _Task:
     """A request from `submit` to its result."""
@@ -133,7 +131,6 @@ class _Task:
                 self.future.set_exception(error)
 
 
-@final
 class Engine:
     """Generates texts for many requests at once, in a thread of its own.
 

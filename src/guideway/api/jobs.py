@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, final
+from typing import Any, Final
 
 from guideway.api.best import widened
 from guideway.api.describe import describe
@@ -27,7 +27,6 @@ from guideway.vocabulary.vocabulary import Vocabulary
 ANSWER: Final = "Answer with JSON of this form:"
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Job:
     """One row of a call: a prompt, its source, and the request for the engine."""
@@ -40,7 +39,6 @@ class Job:
     kept: int = 1  # number of texts that the call returns for the prompt
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Failed:
     """A row whose prompt, source or settings are wrong."""
@@ -50,7 +48,6 @@ class Failed:
     kept: int = 1  # number of texts that the call would return for the prompt
 
 
-@final
 class Call:
     """The arguments of a call of `Model.generate` or `stream`, checked."""
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import prod
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, Final, TypeAlias, cast, final
+from typing import Any, Final, TypeAlias, cast
 
 import torch
 
@@ -24,7 +24,6 @@ KEYS: Final = (*NEEDED, "kv_heads", "hidden", "intermediate", "vocabulary", "win
 UNITS: Final = {"TB": 10**12, "GB": 10**9, "MB": 10**6, "kB": 10**3}
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Memory:
     """Memory to generate, in bytes; `str` shows how each number is made.

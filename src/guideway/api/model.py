@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar, final, get_args, overload
+from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args, overload
 
 from torch import Tensor
 
@@ -55,7 +55,6 @@ Value = TypeVar("Value")
 SHOWN: Final = 24  # characters of a prompt in a leaf's name
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Cost:
     """The work of one token of one row.
@@ -78,7 +77,6 @@ class Cost:
         return f"{forwards}{rows}{texts}"
 
 
-@final
 class Model:
     """A language model with its tokenizer, or an expression over several of them.
 

@@ -1,7 +1,7 @@
 """`Part`: one part of a streamed text."""
 
 from dataclasses import dataclass
-from typing import Generic, final
+from typing import Generic
 
 from guideway.api.parsing.values import partial_value
 from guideway.errors import brief, one_line
@@ -10,7 +10,6 @@ from guideway.generation.row.trace import TracedStep
 from guideway.sources.sources import Source
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Part(Generic[Value_co]):
     """One part of a streamed text. `str(part)` is the new text.

@@ -12,7 +12,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final, final, get_args
+from typing import Any, Final, get_args
 
 from guideway.api.arguments import Wrong
 from guideway.api.best import Candidates, best, model_score
@@ -35,7 +35,6 @@ AT_ONCE: Final = 64  # rows of a batch, unless `batch_size` says how many prompt
 logger: Final = logging.getLogger(__name__)
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class RunOptions:
     """Options of a run of rows; other values are a SourceError.
@@ -109,7 +108,6 @@ def _batches(jobs: list[Job | Failed], size: int | None) -> Iterator[list[Job | 
     yield batch
 
 
-@final
 class _Batch:
     """The jobs of some prompts, and their results so far, by place."""
 

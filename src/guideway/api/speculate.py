@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, Literal, Protocol, TypeAlias, cast, final, runtime_checkable
+from typing import Any, Final, Literal, Protocol, TypeAlias, cast, runtime_checkable
 from weakref import WeakKeyDictionary
 
 from guideway.errors import SourceError, UnsupportedError
@@ -36,7 +36,6 @@ LOOKS: Final[Mapping[object, bool]] = MappingProxyType(
 )
 
 
-@final
 class _Memory:
     """Measurements of a model's earlier calls: acceptance of drafts, and times of forwards."""
 

@@ -18,7 +18,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
-from typing import Any, Final, Literal, TypeAlias, cast, final, get_args
+from typing import Any, Final, Literal, TypeAlias, cast, get_args
 
 import numpy as np
 import torch
@@ -138,7 +138,6 @@ SHOWN: Final = 40  # characters around a mistake
 BYTES: Final = (bytes, bytearray, memoryview)  # of a text, or of an array: no tokens
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Detection:
     """The evidence of a watermark in a text.
@@ -346,7 +345,6 @@ Stage: TypeAlias = Literal["filtered", "logits"]
 Among: TypeAlias = Literal["allowed", "vocabulary"]
 
 
-@final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Watermark:
     """A watermark: a secret key and the way it marks texts.

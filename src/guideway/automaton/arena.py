@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any, Final, NamedTuple, Protocol, cast, final
+from typing import Any, Final, NamedTuple, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,7 +81,6 @@ class Described(Protocol):
     def describe(self, context: Context) -> None: ...
 
 
-@final
 class Begun(NamedTuple):
     """The first content of an arena: all arrays but `listing`, the context, and items in use."""
 
@@ -90,7 +89,6 @@ class Begun(NamedTuple):
     used: dict[str, int]
 
 
-@final
 class Plan:
     """Offsets of the arrays of a new arena, and the content of an empty one."""
 
@@ -131,7 +129,6 @@ def copied(context: Context) -> Context:
     return Context.from_buffer_copy(context)
 
 
-@final
 class Arena:
     """The arrays, and the context that holds their addresses for kernels."""
 

@@ -7,7 +7,7 @@ where it is not known.
 
 from collections.abc import Callable, Iterable, Iterator
 from math import inf
-from typing import Final, NamedTuple, TypeVar, final
+from typing import Final, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -36,7 +36,6 @@ _FRAMES: Final = frozenset((at.AFTER_BRACE, at.AFTER_VALUE, at.MEMBER, at.MEMBER
 _Way = TypeVar("_Way")
 
 
-@final
 class CostToEnd:
     """Bounds for one automaton; `known` has those of nodes. Not thread safe: the caller locks."""
 
@@ -272,7 +271,6 @@ class _Part(NamedTuple):
 _counts: "WeakKeyDictionary[TokenMaskCache, dict[frozenset[int], int]]" = WeakKeyDictionary()
 
 
-@final
 class CostAfterToken:
     """Bounds for one automaton. Not thread safe: the caller locks."""
 
@@ -485,7 +483,6 @@ class Group(NamedTuple):
     most: int | None
 
 
-@final
 class CompletionCost:
     """Distance bounds for one constraint; thread safe."""
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import islice
-from typing import Final, final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,6 @@ _WORD: Final = 32  # bits
 _ROOM: Final = 64  # states that a reduction may push, besides one for each automaton state
 
 
-@final
 class LalrNodes:
     def __init__(self, places: Places, pda: Nodes, dfa: LexerDfa) -> None:
         self._places, self._pda, self._dfa = places, pda, dfa

@@ -3,7 +3,7 @@
 import threading
 from collections import defaultdict
 from heapq import heappop, heappush
-from typing import Final, TypeGuard, final
+from typing import Final, TypeGuard
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -30,7 +30,6 @@ RENEW_AT: Final = 1 << 16  # sizes at which a new constraint gets a new lexer DF
 RENEW_AT_PARTS: Final = 1 << 17  # so that a huge language does not make others fail
 
 
-@final
 class LexerDfa:
     """Lexical states over the bytes of a vocabulary."""
 
@@ -236,7 +235,6 @@ _NEAR: Final = 256  # successors of a state with too many that count as such, to
 _BEHIND: Final = 1 << 12  # successors of a state; an e-mail address has 2,013: 25 ms, once
 
 
-@final
 class Spans:
     def __init__(self) -> None:
         self._least: dict[int, int] = {}
@@ -336,7 +334,6 @@ def shared_spans(dfa: LexerDfa) -> Spans:
     return _spans.setdefault(dfa, Spans())
 
 
-@final
 class Lengths:
     """Verdicts on patterns over one kind of character, whose boundary is the state `between`."""
 

@@ -11,7 +11,7 @@ their trie. A state has a row with the node that follows each name.
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Final, Protocol, final
+from typing import Final, Protocol
 from weakref import proxy
 
 import numpy as np
@@ -38,7 +38,6 @@ _STEPS: Final = re.compile(rb'[]{}[]|(\\*)"')
 _SCALAR: Final = re.compile(rb"[-+.0-9A-Za-z]*\Z")
 
 
-@final
 class Marks:
     """The MARK nodes of one automaton; `masks` has sure and unsure tokens by macro state."""
 
@@ -262,7 +261,6 @@ def describe_words(rule: Rule, pda: Nodes) -> int | None:
     return arena.make(at.MEMBER, frame)
 
 
-@final
 class Names:
     """Names shared by objects that differ in other fields; their trie is made once."""
 
@@ -318,7 +316,6 @@ _FEW: Final = 8  # names that are tried where one is required
 _NAMED_SO: Final = frozenset(range(0x20, 0x7F)) - {0x22, 0x5C}
 
 
-@final
 class FrameNames:
     """The names of an object; `thing` is its number, `others` says if more keys are allowed."""
 
@@ -392,7 +389,6 @@ class FrameNames:
         return self._arena.name(self.object.first_name + rank)
 
 
-@final
 class MemberNodes:
     """The states of all objects of one template; a NAMED node follows a name until it is read."""
 

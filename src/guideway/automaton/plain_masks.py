@@ -9,7 +9,7 @@ A walk reads the trie of a vocabulary depth by depth, each from its first to its
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final, final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,6 @@ from guideway.vocabulary.vocabulary import Vocabulary
 DEAD, UNSURE = 0, 1
 
 
-@final
 class Table:
     """Successor numbers of states; rows of states not yet left are undefined."""
 
@@ -74,7 +73,6 @@ def _indices(members: int) -> NDArray[np.int64]:
     return np.array([byte for byte in range(256) if members >> byte & 1], np.int64)
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False)
 class Reached:
     """Result of a walk: tokens, the table's number of the state after each, and unsure tokens."""
@@ -105,7 +103,6 @@ def walk(table: Table, vocabulary: Vocabulary, state: Expr) -> Reached:
 _STATE: Final = 5 << 10  # bytes of a state without its row: 3 to 7 KB in seven schemas
 
 
-@final
 class Rows:
     """The masks of one machine over one vocabulary. Not thread safe: the owner locks."""
 

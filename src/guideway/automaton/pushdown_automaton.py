@@ -2,7 +2,7 @@
 
 from contextlib import nullcontext
 from itertools import islice
-from typing import Any, Final, final
+from typing import Any, Final
 
 import numpy as np
 
@@ -58,7 +58,6 @@ _NOBODY: Final = nullcontext()  # lends nothing
 _MANY: Final = 64  # requested nodes before batches of as many; 5,400 one by one took 1.6 s
 
 
-@final
 class Known:
     """Expressions and nodes of one automaton.
 
@@ -89,7 +88,6 @@ class Known:
         return choice in self.words or is_choice_of_words(choice)
 
 
-@final
 class PushdownAutomaton:
     """The nodes of one expression."""
 

@@ -4,7 +4,7 @@ from array import array
 from collections.abc import Callable, Sequence
 from ctypes import addressof
 from struct import Struct
-from typing import Any, Final, final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +34,6 @@ _HASHED: Final = ("records", "sets")
 _SIZE: Final = dtype(Regex).itemsize
 
 
-@final
 class Records:
     """The records of one lexer DFA with at most `states` lexical states."""
 

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
-from typing import Any, Final, final
+from typing import Any, Final
 
 import numpy as np
 
@@ -32,7 +32,6 @@ ALL: Final = sys.maxsize  # tokens
 PLAIN: Final = -1  # macro state of states of the plain engine
 
 
-@final
 class State:
     """A position in a text. Equal states are the same object.
 
@@ -121,7 +120,6 @@ _MOST_STARTS = 256  # cached initial states: empty, or the healed end of a promp
 _DOUBTS: Final = 4  # tokens of a mask that kernels cannot decide before they are no longer asked
 
 
-@final
 class States:
     """The states of one constraint; `beside` has others' results for the current automaton."""
 

@@ -7,7 +7,7 @@ it. A `MaskStore` stores equal rows once.
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from typing import Any, Final, final
+from typing import Any, Final
 from weakref import WeakKeyDictionary, WeakSet
 
 import numpy as np
@@ -38,7 +38,6 @@ MOST_BYTES: Final = 64 << 20
 _MOST_ROWS: Final = 1 << 14  # limit for small vocabularies
 
 
-@final
 class MaskStore:
     def __init__(self, words: int) -> None:
         self._words = words
@@ -107,7 +106,6 @@ _FEW: Final = 2048  # tokens in ranges; setting so many bits takes as long as a 
 _TOKENS: Final = 1 << 20
 
 
-@final
 class TokenMaskCache:
     """The state masks of one vocabulary and one lexer DFA; mask caches may share a token tries.
 

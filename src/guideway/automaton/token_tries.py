@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from math import prod
 from mmap import ACCESS_COPY, mmap
-from typing import Any, Final, Protocol, TypeAlias, final
+from typing import Any, Final, Protocol, TypeAlias
 from weakref import WeakSet
 
 import numpy as np
@@ -78,7 +78,6 @@ _MOST_TOKENS: Final = 1 << 24
 MOST_FIRST: Final = 1 << 21
 
 
-@final
 class TokenTries:
     def __init__(self, trie: Trie, words: int) -> None:
         from guideway.automaton.kernels.tries import COUNTS
@@ -174,7 +173,6 @@ def share(context: Record, **arrays: "NDArray[Any]") -> None:
     context.point(**{name: address(array) for name, array in arrays.items()})
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Held:
     """Size and usage of a cache.
@@ -213,7 +211,6 @@ class Cache(Protocol):
     def forget(self) -> None: ...
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False)
 class _Shared:
     """A cache of the process."""

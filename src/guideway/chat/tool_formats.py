@@ -8,7 +8,7 @@ A `_token` is a special token if the vocabulary has one of that name, and text o
 
 import re
 from dataclasses import dataclass
-from typing import Final, final
+from typing import Final
 
 from guideway.chat.tool_literals import Elements, Literals, Parts
 from guideway.errors import SourceError, brief
@@ -37,7 +37,6 @@ _HEAD: Final = _sources('{"name": "')
 _MIDDLE: Final = _sources('", "arguments": ')
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Format:
     """The notation of calls of one family of models; see the module for the places of texts.

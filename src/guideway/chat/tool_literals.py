@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from keyword import iskeyword
-from typing import Final, TypeAlias, final
+from typing import Final, TypeAlias
 
 from guideway.chat.parts import parts_of
 from guideway.errors import UnsupportedError
@@ -34,7 +34,6 @@ from guideway.sources.sources import (
 _TEXTS: Final[frozenset[Kind]] = frozenset(("string", "null"))
 
 
-@final
 @dataclass(frozen=True)
 class RawStrings(Source[str]):
     """The strings that a schema allows, without quotes and escapes."""
@@ -42,7 +41,6 @@ class RawStrings(Source[str]):
     schema: JsonSchema
 
 
-@final
 class _Schemas:
     """The schemas of a tool's arguments."""
 
@@ -78,7 +76,6 @@ def is_name(text: str) -> bool:
     return _NAME.match(text) is not None and not iskeyword(text)
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Literals:
     """Notation of literals.
@@ -106,7 +103,6 @@ def literals(tool: str, arguments: PythonType | JsonSchema, form: Literals) -> S
     return _Writer(_Schemas(tool, arguments), form).arguments()
 
 
-@final
 class _Writer:
     def __init__(self, schemas: _Schemas, form: Literals) -> None:
         self._schemas, self._form = schemas, form
@@ -281,7 +277,6 @@ _PARAMETERS_NAME: Final = re.compile(r"[^<>\s\"]+\Z")
 _REFERENCE: Final = frozenset(("$ref", "type"))
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Elements:
     """Notation of elements: begin, name, middle, value, end, after.
@@ -301,7 +296,6 @@ class Elements:
     none: str = ""
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Parameter:
     """One argument.

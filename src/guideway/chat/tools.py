@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from sys import float_info
-from typing import Any, Final, cast, final
+from typing import Any, Final, cast
 
 from guideway.chat.parts import parts_of
 from guideway.chat.tool_formats import FORMATS, Format, format_name
@@ -227,7 +227,6 @@ CHOICES: Final = ("auto", "required", "none")
 _NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
 
-@final
 @dataclass(frozen=True)
 class Tool:
     """A tool: name, source of the JSON of its arguments, the user's object, description.
@@ -264,7 +263,6 @@ class Tool:
         return hash((self.name, self.arguments))
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class ToolCall:
     """One call of a tool.
@@ -291,7 +289,6 @@ class ToolCall:
         return {"id": self.id, "type": "function", "function": function}
 
 
-@final
 @dataclass(frozen=True)
 class Tools(Composed[tuple[ToolCall, ...]]):
     """Replies that may call tools.

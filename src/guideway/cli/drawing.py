@@ -12,7 +12,7 @@ may never end, so the lines are an iterator.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
-from typing import Any, Final, TypeAlias, final
+from typing import Any, Final, TypeAlias
 
 from guideway.language.derivative import Derivatives
 from guideway.language.expr import ALL_BYTES
@@ -129,7 +129,6 @@ def _contents(name: str, box: Any) -> Iterator[Child]:
         yield from ((name, value) for value in box)
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class _Word:
     """A run of single bytes, as text."""

@@ -19,7 +19,7 @@ import sys
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias, cast, final
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias, cast
 
 import typer
 
@@ -191,7 +191,6 @@ def _imports() -> Generator[None]:
 AT_ONCE: Final = 64
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Row:
     """A line of input: its number, prompt (None if the line is wrong), `id`, and error."""

@@ -3,7 +3,7 @@
 import gc
 import json
 from dataclasses import astuple, dataclass
-from typing import Any, Final, Protocol, final, runtime_checkable
+from typing import Any, Final, Protocol, runtime_checkable
 from weakref import WeakSet
 
 import numpy as np
@@ -19,7 +19,6 @@ from guideway.sources.sources import Gbnf, Regex, Source
 from guideway.vocabulary.vocabulary import Vocabulary, prepared
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class PrefixInfo:
     """The prefix cache: texts that models do not read again.
@@ -79,7 +78,6 @@ def _prefix_info() -> PrefixInfo:
     return PrefixInfo(*map(sum, zip(*infos, strict=True)))
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class CacheInfo:
     """The contents of guideway's caches in this process.

@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Iterator, MutableMapping
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
-from typing import Any, Final, TypeAlias, TypeVar, final
+from typing import Any, Final, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import numpy as np
@@ -43,7 +43,6 @@ def remember(memory: dict[Key, Value], key: Key, value: Value, most: int) -> Val
     return value
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Spot:
     """A place of canonical tokens in a text. `tail`: its end that may change with what follows."""
@@ -54,7 +53,6 @@ class Spot:
     tail: str
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False)
 class Options:
     """Tokens that may follow, regardless of the last one.
@@ -67,7 +65,6 @@ class Options:
     open: tuple[int, ...]
 
 
-@final
 class Routes:
     """Routes of one constraint. Not thread safe; its owner locks."""
 
@@ -313,7 +310,6 @@ class ListedStates:
                 state.row = None
 
 
-@final
 class ExploredStates(ListedStates):
     """The states that tokens can reach, explored beforehand, and their distances to an end."""
 
@@ -444,7 +440,6 @@ _NONE: Final = 1 << 40  # longer than any route
 _PLAIN: Final = -1  # number of these states, which kernels do not read
 
 
-@final
 class CanonicalStates(ListedStates):
     """The canonical states of one constraint; `lock` guards the recognizer and the automaton."""
 

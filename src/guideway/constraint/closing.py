@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import cached_property
 from itertools import chain
-from typing import Final, final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,6 @@ _MANY: Final = 512  # tokens tried one by one near the end of a budget: 30 to 45
 _FEW: Final = 64  # tokens tried one by one: a millisecond each
 
 
-@final
 class Closing:
     """Token limits of one constraint. Not thread safe; its owner locks."""
 

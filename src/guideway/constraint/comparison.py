@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations, takewhile
-from typing import Final, Literal, TypeAlias, final
+from typing import Final, Literal, TypeAlias
 
 from guideway.chat.parts import operands_of, parts_of, written
 from guideway.constraint.lowering import lower_source
@@ -38,7 +38,6 @@ from guideway.vocabulary.vocabulary import Vocabulary
 Side: TypeAlias = Literal["this", "other"]
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """The answer to `includes` and `equivalent`: true or false as a condition.
@@ -69,7 +68,6 @@ class Comparison:
 HOLDS: Final = Comparison(True)
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Language:
     """The texts of an expression that a vocabulary can spell."""
@@ -204,7 +202,6 @@ def placed(source: Source, error: LimitError) -> LimitError:
     return error.at("/".join(names[0] for names in shared))
 
 
-@final
 class _Conflict:
     def __init__(self, decisions: Decisions) -> None:
         self._decisions = decisions

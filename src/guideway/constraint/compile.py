@@ -8,7 +8,7 @@ from functools import reduce
 from itertools import islice
 from threading import Lock
 from time import perf_counter
-from typing import Final, TypeAlias, TypeVar, final
+from typing import Final, TypeAlias, TypeVar
 
 from guideway.chat.parts import check_levels, parts_of
 from guideway.constraint.comparison import conflict, placed, undecided
@@ -80,7 +80,6 @@ _DEFAULT: Final = Budget.default()
 _DEAR: Final = 5  # weight of slow searches: 400,000 parts took 2.8 to 4.7 s
 
 
-@final
 class Remembered:
     """A bounded LRU dictionary, thread safe; `hits` and `misses` count look-ups.
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from operator import index
-from typing import Any, Final, Self, SupportsIndex, TypeAlias, cast, final
+from typing import Any, Final, Self, SupportsIndex, TypeAlias, cast
 
 from guideway.automaton.plain_masks import Rows
 from guideway.automaton.states import State, States
@@ -41,7 +41,6 @@ _NODES: Final = 4  # translated when compiling, at 40 µs each; none: p99 of mas
 _PARTS: Final = 500  # of automata, about a millisecond
 
 
-@final
 class CompiledConstraint:
     """A compiled constraint: immutable, and safe to share between threads.
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from operator import index
 from threading import Event
-from typing import Any, Protocol, Self, final
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,6 @@ class Bitmask(Protocol):
         ...
 
 
-@final
 class Job:
     """Masks of one constraint to compute, in one thread as they share a lock."""
 
@@ -53,7 +52,6 @@ class Job:
             self.done.set()
 
 
-@final
 class Matcher:
     """A mutable cursor in a text under one constraint.
 

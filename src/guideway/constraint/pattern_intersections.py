@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from decimal import Decimal
 from functools import lru_cache, partial
 from itertools import accumulate
-from typing import Any, Final, NamedTuple, TypeAlias, final
+from typing import Any, Final, NamedTuple, TypeAlias
 from urllib.parse import unquote
 
 from guideway.errors import GuidewayError
@@ -288,7 +288,6 @@ def _is_far(length: Any) -> bool:
     return length.__class__ in (int, Decimal) and length >= _FAR
 
 
-@final
 class _Found:
     """Patterns, formats and lengths that apply to one string."""
 
@@ -324,7 +323,6 @@ class _Found:
         return self.meeting and len(patterns) + len(self.formats) > 1
 
 
-@final
 class _Kept:
     """Collects the subschemas that apply to one string."""
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import reduce
-from typing import Final, final
+from typing import Final
 
 from guideway.chat.parts import with_parts
 from guideway.errors import LimitError, SourceError, UnsatisfiableError, UnsupportedError, brief
@@ -19,7 +19,6 @@ from guideway.vocabulary.marked import marked, names_of
 from guideway.vocabulary.vocabulary import Vocabulary
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Resolved:
     """A source for one vocabulary; `names` of its special tokens have marks in `vocabulary`."""
@@ -46,7 +45,6 @@ def find(token: Special, vocabulary: Vocabulary) -> str:
     return _Lookup(vocabulary).found(token)
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class _Lookup:
     """Names found so far, and names for ids that are text tokens or have no name."""
@@ -132,7 +130,6 @@ NO_TEXT: Final = b"\xfe"  # in no text, and in no mark
 _BYTES: Final = (bytes, bytearray)  # made once: a new union on each call costs garbage collections
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Readings:
     """Text with marks of special tokens, and names that may be special tokens."""
@@ -209,7 +206,6 @@ def _encoded(text: str | bytes) -> bytes:
     return NO_TEXT if data and max(data) >= FIRST_MARK else data
 
 
-@final
 class Segmentation:
     """Fewest tokens of one text after another.
 

@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final, final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,7 +86,6 @@ def token_functions(
     return np.repeat(found[:-1], held), np.stack(functions.rows)
 
 
-@final
 class _Functions:
     def __init__(self, following: NDArray[np.int32], most_bytes: int) -> None:
         # Bytes that lead to the same state everywhere share a class.
@@ -127,7 +126,6 @@ MOST_STATES: Final = 10_000
 NO_STATE: Final = -1
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False)
 class Tables:
     """A finite constraint (drawn at the top of this module); read-only, contiguous arrays.

@@ -4,7 +4,7 @@ import re
 import string
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, Never, TypeAlias, final
+from typing import Final, Never, TypeAlias
 
 from guideway.errors import SourceError
 from guideway.sources.names import did_you_mean
@@ -13,7 +13,6 @@ from guideway.sources.regions import Others, Special
 from guideway.sources.sources import Source
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Word:
     """Exactly this text."""
@@ -21,7 +20,6 @@ class Word:
     text: str
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Characters:
     """One character of these ranges of code points, ends included; of all others if negated."""
@@ -30,7 +28,6 @@ class Characters:
     negated: bool = False
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Name:
     """A text of the rule of this name."""
@@ -38,7 +35,6 @@ class Name:
     rule: str
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Terminal:
     """A non-empty match of the terminal of this name, which lowering defines."""
@@ -49,7 +45,6 @@ class Terminal:
 Atom: TypeAlias = Word | Characters | Name | Terminal
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Item:
     """An atom, `low` to `high` times in a row (None: any number)."""
@@ -62,7 +57,6 @@ class Item:
 Alternative: TypeAlias = tuple[Item, ...]
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Grammar:
     """Alternatives of each rule, start rule, and names of the rules made from groups."""
@@ -125,7 +119,6 @@ def tokens_of(text: str) -> dict[str, Source]:
     return found
 
 
-@final
 @dataclass(slots=True)
 class _Open:
     """A rule or a group while it is read: finished alternatives, and items of the current one."""
@@ -139,7 +132,6 @@ class _Open:
         return (*self.done, tuple(self.items))
 
 
-@final
 class _Parser:
     def __init__(self, text: str) -> None:
         self._cursor = Cursor(text)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from heapq import heapify, heappop, heappush
-from typing import Final, TypeAlias, assert_never, final
+from typing import Final, TypeAlias, assert_never
 
 from guideway.context_free.gbnf import (
     Alternative,
@@ -26,7 +26,6 @@ from guideway.language.utf8 import character, inverse, union
 from guideway.language.values import by_identity
 
 
-@final
 @by_identity
 class Part:
     """Expressions of an item or a rule.
@@ -44,7 +43,6 @@ class Part:
 NOTHING: Final = Part(EPSILON, EMPTY, 0)
 
 
-@final
 class LeftRecursion:
     """Texts of mutually left-recursive rules.
 
@@ -145,7 +143,6 @@ def lower_grammar(grammar: Grammar, terminals: Terminals | None = None) -> Expr:
     return _Lowering(rules, _nullable(rules), terminals or {}).start(grammar.start)
 
 
-@final
 class _Lowering:
     def __init__(self, rules: Rules, nullable: frozenset[str], terminals: Terminals) -> None:
         self._rules, self._nullable, self._terminals = rules, nullable, terminals
@@ -364,7 +361,6 @@ def _grown(rules: Rules, needed: Callable[[Item], str | None]) -> frozenset[str]
     return frozenset(least_texts(made, {}))
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Production:
     """One alternative of a rule, as names of rules and terminals."""

@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Final, final
+from typing import Final
 
 from guideway.errors import SourceError, brief
 from guideway.sources.names import did_you_mean
@@ -32,7 +32,6 @@ COMMENT: Final = re.compile(r"(?:#|//) ?(.*)")
 EXAMPLE: Final = re.compile(r"(accept|reject): ?(.*)")
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Shipped:
     """A shipped grammar: name, one-line title, text of the file, and examples."""

@@ -20,7 +20,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from collections.abc import Sequence as Listed
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, Final, TypeAlias, cast, final
+from typing import Any, Final, TypeAlias, cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -116,7 +116,6 @@ def sizes(charts: Listed[Tables]) -> tuple[int, int, int]:
     return bucket(len(tables)), bucket(sum(map(len, tables))), bucket(sum(t.size for t in tables))
 
 
-@final
 class Charts:
     """Memory for the charts of a batch that never moves, and the state of each row.
 
@@ -185,7 +184,6 @@ LEAST: Final = 2 * STEPS  # tokens of a text for which a launch is captured
 ROOM: Final = 256  # columns for tokens to come; the memory of longer texts grows
 
 
-@final
 class Board:
     """The memory of a whole step, apart from that of the models."""
 
@@ -230,7 +228,6 @@ class Board:
         self._place.add_(1)
 
 
-@final
 class Frame:
     """Memory for one shape of batch, and the launch of a step in it.
 
@@ -277,7 +274,6 @@ class Frame:
             into.copy_(logits[leaf])
 
 
-@final
 class Captured:
     """A batch that runs by captured steps: iterate for its events.
 

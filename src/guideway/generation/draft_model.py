@@ -6,7 +6,7 @@ tokens drafts text, which is then spelled in the target's tokens.
 """
 
 from collections.abc import Sequence as Listed
-from typing import Any, Final, cast, final
+from typing import Any, Final, cast
 
 import torch
 
@@ -23,7 +23,6 @@ from guideway.models.pages import NO_DRAFT, Draft
 MEMORY: Final = 16  # drafts that the mean time remembers
 
 
-@final
 class _Reader:
     """The cache of a model that follows texts which change at their end."""
 
@@ -109,7 +108,6 @@ class _ModelDrafter:
         raise NotImplementedError
 
 
-@final
 class DraftModel(_ModelDrafter):
     """Drafts of a model with the same tokens, drawn as the target draws.
 
@@ -136,7 +134,6 @@ class DraftModel(_ModelDrafter):
         return drafted
 
 
-@final
 class TextDraft(_ModelDrafter):
     """Drafts of a model with other tokens: its most probable text, in the target's tokens."""
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from collections.abc import Sequence as Listed
 from functools import lru_cache
 from itertools import islice
-from typing import Final, Protocol, final, runtime_checkable
+from typing import Final, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +43,6 @@ class Drafter(Protocol):
         ...
 
 
-@final
 class Lookup:
     """Strings that the constraint forces, and tokens after an earlier copy of the last tokens.
 
@@ -117,7 +116,6 @@ def _array(prompt: tuple[int, ...]) -> NDArray[np.int64]:
     return np.array(prompt, np.int64)
 
 
-@final
 class Walk:
     """A state of a constraint that follows drafted tokens; free text allows any."""
 

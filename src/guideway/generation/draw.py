@@ -10,7 +10,7 @@ import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final, cast, final
+from typing import Final, cast
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -31,7 +31,6 @@ from guideway.vocabulary.vocabulary import Vocabulary
 EXTREME: Final = 1e18  # a logit that the coldest temperature makes infinite
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Spread:
     """Rows after the constraint, before the draw.
@@ -88,7 +87,6 @@ def logits_error(total: float, step: int) -> ModelError | None:
 NAMED: Final = 5  # bad words in a message
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Plan:
     """The settings of the rows of a batch, as tensors."""
@@ -129,7 +127,6 @@ class Plan:
         )
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Drawn:
     """The tokens that a step chose, on the host, one for each row.

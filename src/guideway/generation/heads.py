@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence as Listed
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, cast, final
+from typing import Any, Final, cast
 
 import numpy as np
 import torch
@@ -36,7 +36,6 @@ RATE: Final = 3e-3
 NONE: Final = -100  # no token: the text ends before
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False)
 class Heads:
     """Heads in float32; `output` is the model's output embedding of `tokens`, and their biases."""
@@ -141,7 +140,6 @@ def _facts(weights: Tensor, tokens: Tensor, rows: Tensor) -> dict[str, object]:
     return {**sizes, "fingerprint": digest.hexdigest()}
 
 
-@final
 class HeadsDraft:
     """Drafts of heads, from the state after the last token that the model has read.
 

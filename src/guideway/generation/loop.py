@@ -15,7 +15,7 @@ from collections.abc import Sequence as Requests
 from collections.abc import Sequence as Rows
 from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import Any, Final, final
+from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from guideway.generation.captured import captured, captures
@@ -39,7 +39,6 @@ from guideway.generation.stopping import check_stop
 from guideway.models.protocol import LanguageModel
 
 
-@final
 @dataclass(slots=True, eq=False)
 class _Call:
     """The rows of a call that go on, by their number among all, and events that it has not seen."""
@@ -51,7 +50,6 @@ class _Call:
     error: BaseException | None = None
 
 
-@final
 class Shared:
     """The rows of all calls on an expression."""
 
@@ -144,7 +142,6 @@ def shared(ensemble: Ensemble) -> Shared:
     return _shared.setdefault(ensemble, Shared())
 
 
-@final
 class Decoding:
     """A batch being generated: iterate to run it, then read `completions`.
 

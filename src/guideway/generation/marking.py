@@ -8,7 +8,7 @@ the noise of the draw.
 from collections.abc import Sequence as Rows
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import cast, final
+from typing import cast
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -43,7 +43,6 @@ def check_markable(scheme: schemes.Scheme | None, requests: Rows[Request]) -> No
         )
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Marking:
     """The watermark of a batch at one step."""

@@ -9,7 +9,6 @@ What happens between logits and tokens is that of every other loop (`generation.
 import time
 from collections.abc import Sequence as Texts
 from itertools import accumulate
-from typing import final
 
 import torch
 
@@ -40,7 +39,6 @@ def _is_plain(backbone: Backbone) -> bool:
     return straight and not backbone.varied and len(backbone.contexts) == 1
 
 
-@final
 class PagedRows:
     """A scheduler over `Pages`, for `readable` rows of ensembles of their models."""
 

@@ -7,7 +7,7 @@ bad words. Constant settings are uploaded once; tokens of the text at each step.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias, final
+from typing import Final, TypeAlias
 
 import numpy as np
 import torch
@@ -25,7 +25,6 @@ Histories: TypeAlias = Sequence[History]
 Stage: TypeAlias = Callable[[Tensor, Histories], Tensor]
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Penalties:
     """The stages of a batch before temperature, as (name, function)."""

@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Sequence as Rows
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
-from typing import Final, Protocol, final, runtime_checkable
+from typing import Final, Protocol, runtime_checkable
 from weakref import WeakKeyDictionary
 
 from guideway.errors import GuidewayError
@@ -30,7 +30,6 @@ LONG: Final = 0.02  # seconds of a thread, after which another one helps
 THREADS: Final = 16  # rows that may be late at once
 
 
-@final
 class Ahead:
     """Rows that are prepared for their next step, and those that are late."""
 
@@ -106,7 +105,6 @@ class Scheduler(Protocol):
         ...
 
 
-@final
 class Batches:
     """A scheduler over any models.
 

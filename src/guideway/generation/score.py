@@ -18,7 +18,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Final, final
+from typing import Any, Final
 
 import torch
 from jaxtyping import Float
@@ -166,7 +166,6 @@ def score(
     return judged(totals, terms, texts, summed)
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class _Scoring:
     """An expression evaluated at positions of texts.

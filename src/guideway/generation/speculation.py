@@ -9,7 +9,7 @@ first, and beside other programs; so drafts that have cost more than they saved 
 import time
 from bisect import bisect, insort
 from collections.abc import Sequence as Listed
-from typing import Final, final
+from typing import Final
 from weakref import WeakKeyDictionary
 
 import torch
@@ -37,7 +37,6 @@ def seconds_of(device: torch.device) -> float:
     return time.thread_time() if device.type == "cpu" else time.perf_counter()
 
 
-@final
 class Rates:
     """Shares of right drafted tokens by origin, and the costs of drafts."""
 
@@ -87,7 +86,6 @@ def _usual(origin: Origin) -> tuple[float, float]:
     return WEIGHT * max(rate, 0.05), WEIGHT
 
 
-@final
 class Costs:
     """Seconds of a forward by the number of tokens that it reads."""
 
@@ -134,7 +132,6 @@ def _shape(tokens: int) -> float:
     return 1.0 if tokens == 1 else 1.4 + 0.03 * tokens
 
 
-@final
 class Speculation:
     """Drafts for a batch, of the length that pays."""
 

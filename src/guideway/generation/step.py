@@ -3,7 +3,7 @@
 from collections import abc
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TypeAlias, final
+from typing import TypeAlias
 
 import torch
 from torch import Tensor
@@ -32,7 +32,6 @@ def on_time(rows: list[Sequence]) -> list[int]:
     return []
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Batch:
     """The rows that go on, their settings, and the models' cache of all tokens but the last.

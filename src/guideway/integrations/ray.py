@@ -14,7 +14,7 @@ Source: https://docs.ray.io/en/latest/data/api/doc/ray.data.Dataset.map_batches.
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from typing import Any, Final, cast, final
+from typing import Any, Final, cast
 
 import numpy as np
 from pydantic_core import to_jsonable_python
@@ -33,7 +33,6 @@ ONGOING: Final = 80  # requests of a replica
 COLUMNS: Final = ("value", "text", "error", "finish_reason")
 
 
-@final
 class Extract:
     """A class for `Dataset.map_batches`, with NumPy batches (Ray's default).
 

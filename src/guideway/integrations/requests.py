@@ -14,7 +14,7 @@ limit tokens: an error within a step would end the engine.
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache
-from typing import Any, Final, TypeAlias, TypeVar, cast, final
+from typing import Any, Final, TypeAlias, TypeVar, cast
 
 from guideway.chat.structural_tags import KINDS, loaded
 from guideway.constraint.compile import compile as compile_source
@@ -51,7 +51,6 @@ def read_request(given: object) -> Source:
     return KINDS[kinds[0]](spec[kinds[0]])
 
 
-@final
 class Compiler:
     """Compiles the sources of requests for one model, in a pool of threads.
 

@@ -17,7 +17,7 @@ function.
 import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
-from typing import Any, Final, cast, final
+from typing import Any, Final, cast
 
 import numpy as np
 import torch
@@ -38,7 +38,6 @@ LOST: Final = -1e20  # a score that no beam recovers from, and that no temperatu
 LIKELY: Final = 256  # tokens of a row that are judged for a minimum of tokens, if it is sampled
 
 
-@final
 class LogitsProcessor(logits_process.LogitsProcessor):
     """A processor that holds the texts of transformers to a constraint, and guides them.
 

@@ -9,7 +9,7 @@ Async batching and CUDA graphs are refused: a constraint of any grammar is a sta
 
 from collections.abc import Sequence
 from itertools import count
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Any, Final
 
 import torch
 from jaxtyping import Float, Int
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 NAMED: Final = "guideway-{}"
 
 
-@final
 class Batching:
     """A manager of transformers' continuous batching that also takes constrained requests.
 

@@ -21,7 +21,7 @@ import inspect
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, cast, final
+from typing import Any, Final, cast
 
 from torch import Tensor
 from transformers.generation.logits_process import LogitsProcessor, PrefixConstrainedLogitsProcessor
@@ -203,7 +203,6 @@ FILLED: Final = -1e8  # transformers begins the scores of all but one beam at âˆ
 NEEDED: Final = ("self", "input_ids", "input_ids_length", "batch_size", "generation_config")
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Call:
     """Known facts about a call.

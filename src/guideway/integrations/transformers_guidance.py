@@ -11,7 +11,7 @@ A watermark would act where `scores` returns.
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, cast, final
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -33,7 +33,6 @@ from guideway.vocabulary.vocabulary import Vocabulary
 Tokens = NDArray[np.int64]
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False)
 class _Read:
     """The rows that the other leaves have read."""
@@ -43,7 +42,6 @@ class _Read:
     logits: Logits  # logits of each leaf after them
 
 
-@final
 class Guidance:
     """An expression with the caches of the leaves that transformers does not run."""
 

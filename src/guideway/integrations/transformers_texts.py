@@ -19,7 +19,7 @@ from collections import OrderedDict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, Final, TypeAlias, cast, final
+from typing import Any, Final, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +39,6 @@ from guideway.vocabulary.vocabulary import Vocabulary
 MOST: Final = 1 << 14  # remembered texts, some hundred bytes each
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Outside:
     """A text outside the language: the index of the token that left it, and the reason."""
@@ -51,7 +50,6 @@ class Outside:
 Reached: TypeAlias = DecodeState | Outside
 
 
-@final
 class Prefixes:
     """States of one constraint by their tokens, thread-safe. `start` is that of the empty text.
 
@@ -143,7 +141,6 @@ Asked: TypeAlias = Row | Outside | None
 VOCABULARIES: Final = 4  # with banned tokens left out; each has a trie of its own
 
 
-@final
 class Texts:
     """Constraints of the rows, and the state of each row's text."""
 

@@ -23,7 +23,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import lru_cache, wraps
-from typing import Any, Final, final, get_args
+from typing import Any, Final, get_args
 from typing import Literal as OneOf
 
 import numpy as np
@@ -95,7 +95,6 @@ def _compiled(compiler: Compiler, request: object, ends: Any) -> CompiledConstra
         return compile_source(Literal(""), compiler.vocabulary(ends))
 
 
-@final
 class _Row:
     """A row of the batch: its constraint, and a reference to its tokens, which vLLM extends."""
 
@@ -168,7 +167,6 @@ class V1:
         return logits
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False)
 class _Tables:
     """A finite constraint on the device. Index −1 is the last row: no state, which can only end."""

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
-from typing import Final, cast, final
+from typing import Final, cast
 from weakref import ref
 
 from guideway.json_schema.discriminators import Outlines
@@ -58,7 +58,6 @@ from guideway.language.nodes import Concat, Expr, Least, Look, Rule
 from guideway.language.regular import SOMETHING
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class DistinctStrings:
     """Items of such an array: strings that `begun` matches after the quote, or `words`.
@@ -98,7 +97,6 @@ def distinct_strings(formula: Formula, value: Callable[[Formula], Expr]) -> Dist
     return None
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class _Ahead:
     """A rest, and the condition on the value that repeats; None if it has not come."""
@@ -214,7 +212,6 @@ def _situation(rest: Rest, dealt: "Dealt") -> object:
     return rest.position, rest.formula, frozenset(Counter(dealt.items).items())
 
 
-@final
 @dataclass(slots=True)
 class Dealt:
     """Items, each with a value of its own.
@@ -314,7 +311,6 @@ _REMEMBERED = 4096
 _OTHERS: Final = byte_set(b"{[-0123456789tfn")  # first bytes of values that are not strings
 
 
-@final
 class ItemsTemplate:
     """Unfolds the rest of an array, given its formula."""
 

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from functools import lru_cache
-from typing import TypeAlias, final
+from typing import TypeAlias
 
 from guideway.errors import LimitError
 from guideway.json_schema.discriminators import Unlike
@@ -55,7 +55,6 @@ def cases(formula: Formula) -> list[Case] | None:
     return list(dict.fromkeys(found))
 
 
-@final
 class _Open:
     """An unfinished case: formulas to read, atoms so far."""
 
@@ -164,7 +163,6 @@ def first_case(formula: Formula, viable: _Judge, accept: _Judge) -> bool | None:
     return False
 
 
-@final
 @by_value
 class _Demands:
     """Conditions on members that may contradict each other.
@@ -205,7 +203,6 @@ class _Demands:
         return any(name in self.required or name in other.required for name, _ in torn)
 
 
-@final
 class _Chosen:
     """An unfinished case: its atoms, and choices with the options that are left."""
 

@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from itertools import chain, combinations
-from typing import Any, Final, TypeAlias, TypeGuard, cast, final
+from typing import Any, Final, TypeAlias, TypeGuard, cast
 
 from guideway.errors import GuidewayError, warn
 from guideway.json_schema.discriminators import Outlines
@@ -65,7 +65,6 @@ def _exact(scalar: object) -> str:
     return str(scalar) if isinstance(scalar, Decimal) else json.dumps(scalar)
 
 
-@final
 class _Closing:
     """`visit` collects the schemas to close, then `change` adds keywords.
 

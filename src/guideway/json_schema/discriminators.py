@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Final, Protocol, TypeAlias, TypeVar, final
+from typing import Final, Protocol, TypeAlias, TypeVar
 
 from guideway.errors import UnsupportedError
 from guideway.json_schema.formulas import (
@@ -47,7 +47,6 @@ _LEVELS: Final = 64  # levels of nesting above which values cost fuel
 _LEVEL: Final = 160  # fuel for each such value
 
 
-@final
 @by_value
 class Like:
     """One of these arrays or objects; `places`: schemas that give the order of members."""
@@ -59,7 +58,6 @@ class Like:
         return leaf(Unlike(self.values, self.places), leaf(self))
 
 
-@final
 @by_value
 class Unlike:
     """None of these values, or of their rests; `places` as in `Like`."""
@@ -182,7 +180,6 @@ _MOST_KNOWN = 1 << 14
 _EXCLUSIVE_FEW = 16
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Outline:
     """A superset of the values that a schema allows.
@@ -197,7 +194,6 @@ class Outline:
     closed: frozenset[str] | None = None
 
 
-@final
 class Outlines:
     """The outlines of one document."""
 
@@ -434,7 +430,6 @@ class Reader(Protocol):
         ...
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class _Seen:
     """Evaluated parts: everything, or names, patterns, a prefix of items, some items."""
@@ -476,7 +471,6 @@ def unevaluated(reader: Reader, schema: Schema, kind: Kind) -> Formula:
     return any_of(*parts)
 
 
-@final
 class _Finder:
     """Finds the parts that in-place subschemas evaluate, with their conditions."""
 

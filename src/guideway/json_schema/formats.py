@@ -2,7 +2,7 @@
 
 import unicodedata
 from dataclasses import dataclass
-from typing import Final, final
+from typing import Final
 
 from guideway.language.expr import EMPTY, alt, both, complement, concat, optional, repeat
 from guideway.language.nodes import Expr, Lower, Match
@@ -215,7 +215,6 @@ def idn_hostname(match: Match) -> Expr:
     return alt(hostname(match), match(f"{label}(?:{_DOTS}{label}){{0,2}}"))
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class _Format:
     """The strings of a format.

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from heapq import heappop, heappush
-from typing import TypeAlias, final
+from typing import TypeAlias
 
 from guideway.errors import GuidewayError, LimitError
 from guideway.json_schema.discriminators import Outlines, Unlike
@@ -50,7 +50,6 @@ _FEW = 24  # alternatives that are made disjoint
 Pairs: TypeAlias = dict[Formula, Formula]  # formula of the rest: formula of the value
 
 
-@final
 @by_value
 class Now:
     """The part that is being read satisfies a formula."""
@@ -67,7 +66,6 @@ def now(value: Formula) -> Formula:
     return value if isinstance(value, Truth) else leaf(Now(value))
 
 
-@final
 class Progress:
     """Derivatives by one kind of member or item; `read` returns None for atoms that stay."""
 
@@ -308,7 +306,6 @@ MOST_LOOKED_AT = 15_000  # tries, of .12 ms each
 _NONE: Used = frozenset()
 
 
-@final
 @by_value
 class Rest:
     """The state after an item or, at position -1, before the array."""
@@ -319,7 +316,6 @@ class Rest:
     twice: Twice = None
 
 
-@final
 @by_value
 class Step:
     """Condition on the next item, and the formula after it."""
@@ -329,7 +325,6 @@ class Step:
     value: Formula
 
 
-@final
 class ItemSteps:
     """Steps from each position of an array with a formula."""
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Hashable, Iterable
 from dataclasses import replace as with_fields
 from decimal import Decimal
 from functools import partial
-from typing import Any, ClassVar, Final, Protocol, TypeAlias, TypeVar, cast, final
+from typing import Any, ClassVar, Final, Protocol, TypeAlias, TypeVar, cast
 
 from guideway.json_schema.numbers import read_number
 from guideway.json_schema.text import Json, read_deep
@@ -30,7 +30,6 @@ class Atom(Protocol):
         ...
 
 
-@final
 @by_identity
 class Truth:
     """A constant."""
@@ -40,7 +39,6 @@ class Truth:
     denies: ClassVar[None] = None
 
 
-@final
 @by_identity
 class Leaf:
     """An atom; `denies` is the atom that it negates, if that is a leaf too."""
@@ -50,7 +48,6 @@ class Leaf:
     parts: ClassVar[tuple[()]] = ()
 
 
-@final
 @by_identity
 class Every:
     """All of two or more parts, none an Every."""
@@ -59,7 +56,6 @@ class Every:
     denies: ClassVar[None] = None
 
 
-@final
 @by_identity
 class Some:
     """Any of two or more parts, none a Some."""
@@ -231,7 +227,6 @@ _DEEP = 100  # levels that the reader in C may have; it uses Python's stack
 _DECODER = json.JSONDecoder(parse_int=read_number, parse_float=read_number)
 
 
-@final
 @by_identity
 class Parts:
     """The items of an array, or the members of an object, in no order; how deep these nest."""
@@ -240,7 +235,6 @@ class Parts:
     levels: int
 
 
-@final
 @by_value
 class _Joint:
     """Marks where the last `count` values become an array, or an object."""
@@ -343,7 +337,6 @@ class _Signed:
         return leaf(with_fields(atom, sign=not atom.sign), leaf(atom) if atom.sign else None)
 
 
-@final
 @by_value
 class Holds(_Signed):
     """The schema at an address, or its opposite."""
@@ -352,7 +345,6 @@ class Holds(_Signed):
     sign: bool = True
 
 
-@final
 @by_value
 class Among(_Signed):
     """One of some values, or none of them."""
@@ -364,7 +356,6 @@ class Among(_Signed):
 # Scalars
 
 
-@final
 @by_value
 class Text(_Signed):
     """The strings that some keywords allow, or all others."""
@@ -373,7 +364,6 @@ class Text(_Signed):
     sign: bool = True
 
 
-@final
 @by_value
 class Amount(_Signed):
     """The numbers that some keywords allow, or all others."""
@@ -382,7 +372,6 @@ class Amount(_Signed):
     sign: bool = True
 
 
-@final
 @by_value
 class Flag:
     """One of these booleans."""
@@ -397,7 +386,6 @@ class Flag:
 # Objects
 
 
-@final
 @by_value
 class Beside:
     """All keys except some names and the keys of some languages."""
@@ -409,7 +397,6 @@ class Beside:
 Keys: TypeAlias = Expr | Beside
 
 
-@final
 @by_value
 class Named:
     """The value of the member `name`, if there is one, satisfies `value`."""
@@ -423,7 +410,6 @@ class Named:
         return all_of(leaf(Required(self.name)), named(self.name, opposite(self.value)))
 
 
-@final
 @by_value
 class Required:
     """There is a member `name`."""
@@ -434,7 +420,6 @@ class Required:
         return named(self.name, FALSE)
 
 
-@final
 @by_value
 class Matching:
     """Every member whose key is among `keys` satisfies `value`."""
@@ -446,7 +431,6 @@ class Matching:
         return found(self.keys, opposite(self.value))
 
 
-@final
 @by_value
 class Found:
     """Some member whose key is among `keys` satisfies `value`."""
@@ -458,7 +442,6 @@ class Found:
         return matching(self.keys, opposite(self.value))
 
 
-@final
 @by_value
 class AtLeast:
     """At least `count` members or items are still to come."""
@@ -469,7 +452,6 @@ class AtLeast:
         return at_most(self.count - 1)
 
 
-@final
 @by_value
 class AtMost:
     """At most `count` members or items are still to come."""
@@ -483,7 +465,6 @@ class AtMost:
 # Arrays
 
 
-@final
 @by_value
 class Item:
     """The item at `position`, if there is one, satisfies `value`."""
@@ -495,7 +476,6 @@ class Item:
         return all_of(longer(self.position + 1), item(self.position, opposite(self.value)))
 
 
-@final
 @by_value
 class Items:
     """Every item from `start` on satisfies `value`."""
@@ -507,7 +487,6 @@ class Items:
         return some_item(self.start, opposite(self.value))
 
 
-@final
 @by_value
 class SomeItem:
     """Some item from `start` on satisfies `value`."""
@@ -519,7 +498,6 @@ class SomeItem:
         return items(self.start, opposite(self.value))
 
 
-@final
 @by_value
 class Holding:
     """`low` to `high` of the items still to come satisfy `value`."""
@@ -533,7 +511,6 @@ class Holding:
         return fewer if self.high is None else any_of(fewer, holding(self.value, self.high + 1))
 
 
-@final
 @by_value
 class Longer:
     """The whole array has at least `count` items."""
@@ -544,7 +521,6 @@ class Longer:
         return shorter(self.count - 1)
 
 
-@final
 @by_value
 class Shorter:
     """The whole array has at most `count` items."""
@@ -555,7 +531,6 @@ class Shorter:
         return longer(self.count + 1)
 
 
-@final
 @by_value
 class Distinct:
     """All items are distinct, or, with sign False, some are equal."""
@@ -608,7 +583,6 @@ def holding(value: Formula, low: int, high: int | None = None) -> Formula:
 _LEVEL: Final = 6  # fuel for each level of a value
 
 
-@final
 class Constants:
     """The arrays and objects that schemas of one document list, in the order of first mention."""
 

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Final, TypeAlias, final
+from typing import Final, TypeAlias
 from weakref import WeakKeyDictionary
 
 from guideway.errors import LimitError, SourceError, UnsupportedError
@@ -128,7 +128,6 @@ _FEW = 8  # key languages whose classes are all made
 NO_RULES: Final[Mapping[Expr, bool]] = MappingProxyType({})
 
 
-@final
 @by_value
 class KeyClass:
     """Keys that no atom distinguishes: one name, or a class with `content` between the quotes.
@@ -151,7 +150,6 @@ _Part: TypeAlias = tuple[tuple[Expr, ...], tuple[Expr, ...]]
 """The languages that keys are in, and those that they are not in and otherwise might be."""
 
 
-@final
 @by_identity
 class Members:
     """Members of an object that say nothing of one another.
@@ -170,7 +168,6 @@ class Members:
     lazy: bool = False
 
 
-@final
 class Keysets:
     """Divides keys, as texts spell them, into names and classes."""
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial, reduce
 from itertools import combinations
-from typing import Any, Final, Literal, TypeAlias, assert_never, cast, final
+from typing import Any, Final, Literal, TypeAlias, assert_never, cast
 from urllib.parse import quote
 from weakref import finalize, ref
 
@@ -70,7 +70,6 @@ _MOST_LEAVES: Final = 512
 _leaves: dict[Hashable, Expr] = {}  # of leaves, by style, draft and keywords
 
 
-@final
 class LazyLowering:
     """The values of a schema, whose parts are lowered when a text enters them."""
 
@@ -335,7 +334,6 @@ def _lower_at_once(source: JsonSchema, draft: Draft, raw: Json) -> Expr:
     return Lowering(source, Document(parts.root, parts)).value(leaf(Holds(parts.root)))
 
 
-@final
 class Lowering:
     """The values of one document, lowered on demand.
 

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from decimal import Decimal
 from functools import partial
-from typing import TypeAlias, assert_never, cast, final
+from typing import TypeAlias, assert_never, cast
 
 from guideway.json_schema.cases import contradicted
 from guideway.json_schema.discriminators import (
@@ -74,7 +74,6 @@ from guideway.language.nodes import Expr
 _ANY_NUMBER, _ANY_STRING = Numbers(), Strings()
 
 
-@final
 class Meaning:
     """The formulas of one document, made on demand."""
 
@@ -300,7 +299,6 @@ _SCALARS = frozenset(("null", "boolean", "number", "string"))
 _Constants: TypeAlias = "frozenset[Exact]"
 
 
-@final
 class ConstantSplit:
     """Splits formulas about objects by the constant that one member is.
 

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator
 from functools import cached_property, partial
 from operator import itemgetter
-from typing import Generic, TypeVar, final
+from typing import Generic, TypeVar
 
 from guideway.json_schema.discriminators import Outlines
 from guideway.json_schema.formula_derivative import Pairs, Progress
@@ -62,7 +62,6 @@ _LOOK, _PAIR = 30, 300  # work of a look at a value, and of one with its rest
 Answer = TypeVar("Answer")
 
 
-@final
 class AnswerCache(Generic[Answer]):
     """Answers by question; `no` is the answer "none", which more used keys cannot change."""
 
@@ -118,7 +117,6 @@ _READ = 8  # parts of automata that take as long as one of those, 5 µs
 _FEW_TESTS = 10  # of one member; they have 2^10 answers, which is MOST_PAIRS
 
 
-@final
 class Dependent:
     """A `Reading` of members that satisfy a formula together; `Rest.formula` is the rest of it."""
 

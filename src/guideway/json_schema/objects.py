@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Final, Protocol, TypeAlias, cast, final
+from typing import Final, Protocol, TypeAlias, cast
 from weakref import WeakKeyDictionary
 
 from guideway.json_schema.discriminators import Unlike
@@ -90,7 +90,6 @@ UNKNOWN = None
 _REMEMBERED = 4096
 
 
-@final
 @by_value
 class Rest:
     """State after a value: used names (`place`, -1 at the start), used extra keys, formula left."""
@@ -100,7 +99,6 @@ class Rest:
     formula: Formula
 
 
-@final
 @by_value
 class Member:
     """State after a key, numbered from 0: names, then classes."""
@@ -117,7 +115,6 @@ def read_key(captured: bytes) -> str:
     return str(json.loads(b'"' + captured))
 
 
-@final
 @by_value
 class Places:
     """Used names as a number: bits, or in declared order the number of the first one left."""
@@ -197,7 +194,6 @@ class Reading(Protocol):
         ...
 
 
-@final
 class ObjectTemplate:
     """Unfolds the rest of an object, given its keys so far."""
 
@@ -331,7 +327,6 @@ def json_object(members: Members, style: JsonStyle, *, inhabited: bool = False) 
     return call(ObjectTemplate(Independent(members, style)), START, inhabited=inhabited)
 
 
-@final
 class Independent:
     """A `Reading` of members that say nothing of one another."""
 
@@ -496,7 +491,6 @@ _MOST_KNOWN = 1 << 12
 _KEY = 8  # fuel of one look at a key, 5 µs
 
 
-@final
 class KeyTexts:
     """The keys of one kind of object without quotes, by number: `count` names, then `classes`.
 

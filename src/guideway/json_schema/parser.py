@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, Protocol, TypeAlias, final
+from typing import Any, Protocol, TypeAlias
 from urllib.parse import unquote
 
 from guideway.errors import SourceError, UnsupportedError
@@ -47,7 +47,6 @@ from guideway.sources.names import did_you_mean
 Bindings: TypeAlias = tuple[tuple[str, Resource], ...]
 
 
-@final
 @by_identity
 class Scope:
     """The nearest resource, and the outermost resource of each dynamic anchor on the path."""
@@ -76,7 +75,6 @@ class Scope:
         return f"{document}~{number}" if number else document
 
 
-@final
 @by_identity
 class Place:
     """A schema to be read, or a value if `constant`."""
@@ -110,7 +108,6 @@ class Place:
         return self if own is None else replace(self, scope=self.scope.entering(own))
 
 
-@final
 class Library:
     """The main document, the resources, and the targets of references."""
 
@@ -260,7 +257,6 @@ def parse_json_schema(source: Written, raw: Json = None, name: str = "") -> Docu
     return document
 
 
-@final
 class LooseParts(Mapping[Address, Schema]):
     """Schemas of a document without identifiers, read on demand; `strict` refuses formats.
 
@@ -310,7 +306,6 @@ class LooseParts(Mapping[Address, Schema]):
         return len(self._reader.schemas)
 
 
-@final
 class _Reader:
     """Reads places until none is left."""
 

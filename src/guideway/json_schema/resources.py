@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache, reduce
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final, TypeAlias, cast, final
+from typing import Any, Final, TypeAlias, cast
 from urllib.parse import unquote, urljoin
 
 from guideway.errors import GuidewayError, LimitError, SourceError, UnsupportedError
@@ -125,7 +125,6 @@ PLACES: Final = frozenset((*_SCHEMAS, *LISTS, *MAPS))
 Anchor: TypeAlias = tuple[str, Json]
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False)
 class Resource:
     """One resource.
@@ -149,7 +148,6 @@ class Resource:
     dynamic: dict[str, Anchor] = field(default_factory=dict[str, "Anchor"])
 
 
-@final
 class Catalogue:
     """All resources: a main document, and texts of others by URI.
 
@@ -421,7 +419,6 @@ def files_of(folder: Path, schema: Json) -> tuple[tuple[str, str], ...]:
     return tuple(sorted(found.items()))
 
 
-@final
 class _Folder:
     """Files by URI."""
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import count
 from operator import itemgetter
-from typing import Any, Final, TypeAlias, final
+from typing import Any, Final, TypeAlias
 
 from guideway.errors import LimitError
 from guideway.json_schema.cases import Case, first_case
@@ -45,7 +45,6 @@ _MOST_BITS: Final = 1 << 22  # of the cached rows of one way
 _MOST_ANSWERS: Final = 1 << 10
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False)
 class _Way:
     """Members that complete an object: names, classes of one member each, and atoms that hold.
@@ -69,7 +68,6 @@ class _Way:
         ]
 
 
-@final
 class Completions:
     """The known completions of objects of one kind."""
 
@@ -303,7 +301,6 @@ Afford: TypeAlias = Callable[[int], bool]
 _decode = json.JSONDecoder().raw_decode
 
 
-@final
 class Words:
     """The members of free names and of all classes, the shortest keys first.
 
@@ -399,7 +396,6 @@ def _names(part: Formula) -> set[str] | None:
     return found
 
 
-@final
 @dataclass(frozen=True, slots=True, order=True)
 class _Try:
     """A set of members, by the least length of the whole and by its texts."""
@@ -443,7 +439,6 @@ def _search(
     return None
 
 
-@final
 class Estimate:
     """Lower bound of the length of the members that a formula still needs."""
 
@@ -526,7 +521,6 @@ def key_of(text: bytes) -> str:
     return str(key)
 
 
-@final
 @by_value
 class Access:
     """Access to the members of an object.

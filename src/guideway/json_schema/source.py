@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import InitVar, dataclass, field
 from functools import cached_property, lru_cache, reduce
 from os import PathLike
-from typing import Any, Final, Literal, TypeAlias, TypedDict, Unpack, cast, final, get_args
+from typing import Any, Final, Literal, TypeAlias, TypedDict, Unpack, cast, get_args
 
 from guideway.errors import GuidewayError, SourceError, brief, warn
 from guideway.json_schema.closed_objects import close_objects
@@ -69,7 +69,6 @@ class Options(TypedDict, total=False):
     undeclared: Undeclared
 
 
-@final
 @dataclass(frozen=True)
 class JsonSchema(Source):
     """The JSON texts of the values that a JSON Schema allows.

@@ -5,7 +5,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Final, TypeAlias, cast, final
+from typing import Final, TypeAlias, cast
 from weakref import WeakKeyDictionary, WeakSet, WeakValueDictionary
 
 from guideway.errors import GuidewayError
@@ -157,7 +157,6 @@ def _surrogate_pairs(ranges: CodePoints) -> Expr:
     )
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Spelling:
     """Spelling of strings; `raw`: without escapes."""
@@ -188,7 +187,6 @@ class Spelling:
         return made
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False)
 class JsonStyle:
     """Style of JSON texts; all parts are whitespace, `comma` and `colon` with the character.
@@ -277,7 +275,6 @@ def _choose(options: Iterable[tuple[str, Expr]]) -> Expr:
     return branching(options, literal)
 
 
-@final
 class WordsTemplate(Uncaptured):
     """Template for the rests of distinct words, then `end`, after a common prefix."""
 
@@ -393,7 +390,6 @@ def _quoting(spelling: Spelling) -> "_Quoting":
     return _Quoting(spelling)
 
 
-@final
 class _Quoting:
     def __init__(self, spelling: Spelling) -> None:
         self._bytes = [
@@ -473,7 +469,6 @@ class _Quoting:
         return found
 
 
-@final
 class _Look:
     """A `Look` for a template: spells the parts that it asks about."""
 
@@ -495,7 +490,6 @@ class _Look:
         return _unescaped(self._look.word(self._quoting.of(part)))
 
 
-@final
 class _Quoted:
     """Wraps a template: spells its expressions and decodes captures."""
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache
 from itertools import chain
-from typing import Any, Final, Literal, TypeAlias, cast, final
+from typing import Any, Final, Literal, TypeAlias, cast
 
 from guideway.errors import SourceError, UnsupportedError
 from guideway.json_schema.formats import FORMATS
@@ -21,14 +21,12 @@ Kind: TypeAlias = Literal["null", "boolean", "number", "string", "array", "objec
 KINDS: frozenset[Kind] = frozenset(("null", "boolean", "number", "string", "array", "object"))
 
 
-@final
 @by_value
 class Bound:
     value: Decimal
     exclusive: bool = False
 
 
-@final
 @by_value
 class Strings:
     """Keywords of strings; lengths count code points, `holds` is the schema of embedded JSON."""
@@ -41,7 +39,6 @@ class Strings:
     holds: "Address | None" = None
 
 
-@final
 @by_value
 class Numbers:
     """Keywords of numbers; None for all values.
@@ -59,7 +56,6 @@ class Numbers:
     double: bool = False
 
 
-@final
 @by_value
 class Contains:
     """Number of items that satisfy a schema; `marks`: they count as evaluated (2020)."""
@@ -70,7 +66,6 @@ class Contains:
     marks: bool = True
 
 
-@final
 @by_value
 class Arrays:
     """Keywords of arrays; `items` is for those after the prefix."""
@@ -84,7 +79,6 @@ class Arrays:
     unevaluated: Address | None = None
 
 
-@final
 @by_value
 class Objects:
     """Keywords of objects.
@@ -112,7 +106,6 @@ class Objects:
     unevaluated: Address | None = None
 
 
-@final
 @by_value
 class Condition:
     test: Address
@@ -120,7 +113,6 @@ class Condition:
     otherwise: Address | None = None
 
 
-@final
 @by_identity
 class Schema:
     """One schema: an instance has one of `kinds` and satisfies all the groups below.
@@ -166,7 +158,6 @@ class Schema:
         return tuple(found)
 
 
-@final
 @by_identity
 class Document:
     """All reachable schemas.
@@ -196,7 +187,6 @@ _KINDS: dict[type, Kind] = {
 _SOME_TYPES = f"one or more of {', '.join(TYPES)}"
 
 
-@final
 @by_identity
 class Keywords:
     """The keywords of the schema at `pointer`; each method reads one, None if it is absent."""
@@ -306,7 +296,6 @@ _SMALL = 12
 _MOST_DIGITS = 20
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Factor:
     """`whole`·10^-`scale`; digits are divided by `whole` after `scale` decimal places."""

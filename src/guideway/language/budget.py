@@ -6,13 +6,12 @@ Work is counted in the loops that do it: estimates are wrong by orders of magnit
 
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Final, Self, final
+from typing import Final, Self
 
 from guideway.errors import LimitError, brief
 from guideway.language.fuel import metered, spend
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Budget:
     """Limits of one `compile`, and of its constraint.
@@ -66,7 +65,6 @@ class Budget:
         return metered(Meter(self, "a token", "token_fuel").tick, fresh=True, patient=True)
 
 
-@final
 class Meter:
     """Counts work against a field of a budget; `work` names it in errors."""
 

@@ -6,7 +6,7 @@ text. `automaton` does the same with compiled kernels, and tests compare both.
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from typing import TypeAlias, TypeVar, final
+from typing import TypeAlias, TypeVar
 from weakref import ref
 
 from guideway.errors import GuidewayError, LimitError
@@ -125,7 +125,6 @@ def read_on(known: dict[bytes, _Rest], text: bytes, step: Callable[[Expr, int], 
     return rest
 
 
-@final
 class Living:
     """Expressions known to have a text, and known to be empty."""
 
@@ -249,7 +248,6 @@ class Living:
         return None if read is None or text is None else read + text
 
 
-@final
 class _Recorder:
     """Questions of a node about its parts; records dependents, and the first unknown part."""
 
@@ -304,7 +302,6 @@ _KEPT = 128  # linear forms kept after compiling: six of 1,879 schemas make more
 _MOST_WAYS = 256  # single lines of an intersection; beyond that, whole derivatives are fewer
 
 
-@final
 class Derivatives:
     """The recognizer of an expression, restricted to `spellable` bytes; `living` caches emptiness.
 

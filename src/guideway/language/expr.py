@@ -3,7 +3,7 @@
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import cache, reduce
 from operator import itemgetter
-from typing import Any, TypeAlias, final
+from typing import Any, TypeAlias
 
 from guideway.errors import GuidewayError
 from guideway.language.fuel import spend
@@ -417,7 +417,6 @@ def branching(entries: Iterable[tuple[Word, Expr]], letter: Callable[[Any], Expr
     return opened[0].made()
 
 
-@final
 class _Open:
     """An open node of the trie: letters by the expression after them."""
 

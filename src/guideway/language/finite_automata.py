@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import TypeAlias, TypeVar, final
+from typing import TypeAlias, TypeVar
 
 from guideway.language.expr import EMPTY, EPSILON, alt, concat, repeat
 from guideway.language.fuel import spend
@@ -77,7 +77,6 @@ def _pop_component(node: Node, open_: list[Node], seen: set[Node]) -> list[Node]
 Spell: TypeAlias = Callable[[int], Expr]
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Automaton:
     """A complete deterministic automaton over symbols from 0 on.
@@ -145,7 +144,6 @@ def _numbered(values: Sequence[Hashable]) -> list[int]:
     return [numbers.setdefault(value, len(numbers)) for value in values]
 
 
-@final
 class Texts:
     """The texts that lead from a state to an accepting one.
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from functools import cached_property
 from operator import itemgetter
-from typing import final
 
 from guideway.language.derivative import Derivatives
 from guideway.language.expr import EMPTY
@@ -17,7 +16,6 @@ MOST_BYTES = 1 << 22
 """Bytes of all words together."""
 
 
-@final
 class Decisions:
     """Answers by search; `fuel` is called with the number of parts made, and may raise."""
 

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable
-from typing import Final, final
+from typing import Final
 
 from guideway.errors import LimitError
 
@@ -18,7 +18,6 @@ class _Account(threading.local):
 _account = _Account()
 
 
-@final
 class metered:  # noqa: N801  generators take four times as long
     """Call `tick` with the number of parts made in this thread; it raises if they are too many.
 
@@ -43,7 +42,6 @@ class metered:  # noqa: N801  generators take four times as long
         _account.tick, _account.patient = self._before
 
 
-@final
 class Enough(Exception):  # noqa: N818  control flow, not an error
     """The parts of `attempt` are used up."""
 
@@ -89,7 +87,6 @@ def spend_beside(parts: int) -> None:
             tick(beyond)
 
 
-@final
 class _WhileThereIsRoom:
     """Leave the block on a LimitError and continue after it.
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import itemgetter
-from typing import Final, TypeAlias, cast, final
+from typing import Final, TypeAlias, cast
 
 from guideway.errors import LimitError
 from guideway.language.expr import EPSILON, ahead, both, concat, looking
@@ -32,7 +32,6 @@ from guideway.language.shortest_string import NOTHING, Ways, Word, has_read, nea
 Leads: TypeAlias = tuple[tuple[int, Expr], ...]  # lookahead by level
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class _Spot:
     """Next action of an automaton, on a stack or on one state of it."""
@@ -42,7 +41,6 @@ class _Spot:
     on: Frame | int
 
 
-@final
 class _Part:
     """An expression or spot with a lookahead. `asking`: its dependents, which get every way.
 
@@ -57,7 +55,6 @@ class _Part:
         self.asking: dict[_Resumption, None] = {}
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class _Resumption:
     """Continuation of a way through another part, which then is a way of `part`.
@@ -83,7 +80,6 @@ PARTS: Final = 10_000  # calls unfolded
 REMEMBERED: Final = 200_000  # parts, before all are dropped
 
 
-@final
 class LookaheadSaturation:
     """Ways through expressions with lookahead."""
 
@@ -360,7 +356,6 @@ FARTHEST: Final = 20_000  # bytes of a text that is searched for: the search has
 Lines: TypeAlias = Callable[[Expr], tuple[list[tuple[int, Expr]], Iterable[Ways]]]
 
 
-@final
 class LookaheadSearch:
     """Searches in expressions with lookahead.
 

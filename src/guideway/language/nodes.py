@@ -5,7 +5,7 @@ import weakref
 from collections.abc import Callable, Hashable, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import field
 from operator import itemgetter
-from typing import Any, ClassVar, Final, Generic, Protocol, TypeAlias, TypeVar, final
+from typing import Any, ClassVar, Final, Generic, Protocol, TypeAlias, TypeVar
 
 from guideway.errors import GuidewayError
 from guideway.language.fuel import spend
@@ -84,7 +84,6 @@ class Template(Protocol):
         ...
 
 
-@final
 @by_identity
 class Empty:
     """The empty language."""
@@ -96,7 +95,6 @@ class Empty:
     yields: ClassVar[bool] = False
 
 
-@final
 @by_identity
 class Epsilon:
     """The language of the empty string."""
@@ -108,7 +106,6 @@ class Epsilon:
     yields: ClassVar[bool] = False
 
 
-@final
 @by_identity
 class Bytes:
     """One byte b with bit b of `members` set."""
@@ -121,7 +118,6 @@ class Bytes:
     yields: ClassVar[bool] = False
 
 
-@final
 @by_identity
 class Concat:
     """`head`, which is no Concat, then `tail`."""
@@ -135,7 +131,6 @@ class Concat:
     yields: bool = False
 
 
-@final
 @by_identity
 class Alt:
     """Any of `options`: at least two, none an Alt, none twice."""
@@ -149,7 +144,6 @@ class Alt:
     yields: bool = False
 
 
-@final
 @by_identity
 class Repeat:
     """`item` at least `low` and at most `high` times (None: any number)."""
@@ -164,7 +158,6 @@ class Repeat:
     yields: ClassVar[bool] = False
 
 
-@final
 @by_identity
 class And:
     """Intersection of two regular expressions."""
@@ -178,7 +171,6 @@ class And:
     yields: ClassVar[bool] = False
 
 
-@final
 @by_identity
 class Not:
     """Complement of a regular expression, over byte strings."""
@@ -191,7 +183,6 @@ class Not:
     yields: ClassVar[bool] = False
 
 
-@final
 @by_identity
 class Rule:
     """A named expression, defined later to allow recursion. Never nullable."""
@@ -225,7 +216,6 @@ class Rule:
         self.bodies.append(body)
 
 
-@final
 @by_identity
 class Call:
     """The language of `template.unfold(argument)`."""
@@ -239,7 +229,6 @@ class Call:
     yields: ClassVar[bool] = False
 
 
-@final
 @by_identity
 class Capture:
     """A string of `item`, then `template.resume(argument, that string)`."""
@@ -255,7 +244,6 @@ class Capture:
     yields: ClassVar[bool] = False
 
 
-@final
 @by_identity
 class Ahead:
     """Lookahead: the text up to the next Stop of this level, or to the end, is in `item`."""
@@ -269,7 +257,6 @@ class Ahead:
     yields: ClassVar[bool] = True
 
 
-@final
 @by_identity
 class Stop:
     """The end of the text that an Ahead of this level looks at."""
@@ -282,7 +269,6 @@ class Stop:
     yields: ClassVar[bool] = True
 
 
-@final
 @by_identity
 class Unsure:
     """An unknown language, decided byte by byte."""
@@ -349,7 +335,6 @@ def begins_with_capture(expr: Expr) -> bool:
 _Node = TypeVar("_Node")
 
 
-@final
 class _Entry(weakref.ref[_Node]):
     """A weak reference with its key; three times as fast to make as `weakref.KeyedRef`."""
 
@@ -357,7 +342,6 @@ class _Entry(weakref.ref[_Node]):
     key: Hashable
 
 
-@final
 class Interned(Generic[_Node]):
     """The live nodes of one kind; `nodes` is public for callers without time for a call."""
 
@@ -491,7 +475,6 @@ _MOST_KEPT: Final = 4096
 Made = TypeVar("Made")
 
 
-@final
 class Answers:
     """The shortest texts of expressions, as `Template.least` asks for them.
 

@@ -6,14 +6,13 @@ grammar. A control state waits for a text (`FIRST`), has read a terminal and red
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Final, Protocol, final
+from typing import Final, Protocol
 from weakref import WeakValueDictionary
 
 from guideway.language.expr import Uncaptured
 from guideway.language.nodes import Expr
 
 
-@final
 class Frame:
     """A stack: its topmost state and the frames below; `margin` characters begin each line.
 
@@ -46,7 +45,6 @@ class Frame:
         return frame
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Control:
     """Control state: the given terminal, the rule in reduction, its states left to pop."""
@@ -63,7 +61,6 @@ DONE: Final = Control("", "")
 """Control after acceptance."""
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Move:
     """A transition: the text read, the next control, and the states that replace the topmost."""

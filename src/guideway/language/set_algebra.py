@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import final
 
 from guideway.errors import UnsupportedError
 from guideway.language.expr import (
@@ -64,7 +63,6 @@ FEW_PARTS = 2_000
 """Below this size, a regular expression without rules is cheaper than lookahead."""
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Operand:
     """An operand, with its name for messages; `marked` ones may contain special tokens."""

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import count
-from typing import Any, Final, NamedTuple, TypeAlias, assert_never, final
+from typing import Any, Final, NamedTuple, TypeAlias, assert_never
 
 from guideway.errors import GuidewayError, LimitError
 from guideway.language.expr import EPSILON, alt, capture, concat, looking, parts
@@ -37,7 +37,6 @@ from guideway.language.regular import least_byte, parts_of
 LONGEST = 1 << 24
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False)
 class Word:
     """`times` times `piece`, then `rest`.
@@ -138,7 +137,6 @@ def nearest(
     return {}, search.best
 
 
-@final
 class _Search:
     """Expressions reached, and the queue.
 
@@ -256,7 +254,6 @@ def _forgotten(option: Expr, inner: Mapping[Expr, Expr]) -> Expr:
     return concat(*leads, blurred, parts(rest)[1])
 
 
-@final
 class CaptureDependence:
     """Dependence of states on the unknown bytes of captures; cached."""
 
@@ -313,7 +310,6 @@ _WORK: Final = 50_000  # parts of formulas by keys, looked at to shorten words: 
 _FREE = 8  # bytes of each word that cost no fuel
 
 
-@final
 class _Unknown(Exception):  # noqa: N818  it says that an answer has to wait, and is no error
     """A part that must be found before a search can go on.
 
@@ -329,7 +325,6 @@ class _Above(NamedTuple):
     levels: int
 
 
-@final
 class Least:
     """Shortest words, memoised."""
 

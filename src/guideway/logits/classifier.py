@@ -18,7 +18,6 @@ from typing import (
     TypeGuard,
     TypeVar,
     cast,
-    final,
     get_args,
     runtime_checkable,
 )
@@ -107,7 +106,6 @@ class WeightedTerm:
     __pow__ = __rpow__ = __rtruediv__
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class ClassifierTerm(WeightedTerm):
     """A classifier in an expression: it adds `α · log P(class | text)` to each candidate.

@@ -14,7 +14,7 @@ know tokens or logits.
 import copy
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Literal, TypeAlias, cast, final, get_args
+from typing import Any, Final, Literal, TypeAlias, cast, get_args
 
 import numpy as np
 import torch
@@ -56,7 +56,6 @@ UNLIMITED: Final = 1 << 30  # tokenizers without a limit name a number of thirty
 MARGIN: Final = 2  # positions that RoBERTa's family counts and does not have
 
 
-@final
 class SequenceClassifier:
     """log P(label | text) by a transformers model for sequence classification.
 
@@ -125,7 +124,6 @@ def _longest(tokenizer: Any, config: Any) -> int | None:
 WORD: Final = re.compile(r"\w+(?:['’]\w+)*")
 
 
-@final
 class Lexicon:
     """A classifier of texts by words with weights.
 
@@ -311,7 +309,6 @@ def read_classifier(source: Any, label: str | int | None, gives: Gives) -> tuple
     )
 
 
-@final
 class Function:
     """A function from texts to probabilities or log-probabilities, as a classifier."""
 
@@ -327,7 +324,6 @@ class Function:
         return _logs(given, texts, self._name) if self._gives == "probabilities" else given
 
 
-@final
 class Estimator:
     """A scikit-learn estimator that takes texts (most often a pipeline), as a classifier."""
 

@@ -9,7 +9,7 @@ normalisation, because some penalties are not invariant under shifts.
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, TypeAlias, assert_never, final
+from typing import Final, TypeAlias, assert_never
 
 import torch
 from jaxtyping import Bool, Float
@@ -26,7 +26,6 @@ GREATEST: Final = 1e37  # of logits, with room for sums and products
 SMALLEST: Final = 1e-38  # a probability that is added to nothing and has a logarithm
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Step:
     """Inputs of a step.
@@ -111,7 +110,6 @@ def _scaled(logits: Float[Tensor, "batch vocabulary"], coefficient: float) -> Ro
     return replace(rows, values=scaled.clamp(min=-GREATEST))
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class _Evaluation:
     """One step of one expression, with the rows of its leaves read once."""

@@ -17,7 +17,7 @@ import math
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Real
-from typing import Final, Literal, TypeAlias, assert_never, cast, final
+from typing import Final, Literal, TypeAlias, assert_never, cast
 
 from guideway.errors import LimitError, SourceError, UnsupportedError
 from guideway.logits.classifier import ClassifierTerm, WeightedTerm
@@ -28,7 +28,6 @@ MOST: Final = 1000  # nodes; one that is written twice counts twice
 Mask: TypeAlias = Literal["post_mask", "pre_mask"]
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Leaf:
     """The log-probabilities of one model; leaves with equal sources are equal."""
@@ -37,7 +36,6 @@ class Leaf:
     name: str = field(compare=False)
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Linear:
     """Σ coefficient · node, without repeated nodes, nested `Linear` and zero coefficients.
@@ -48,7 +46,6 @@ class Linear:
     terms: tuple[tuple[float, "Node"], ...]
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Extreme:
     """The greatest or least log-probability of each token.
@@ -60,7 +57,6 @@ class Extreme:
     parts: tuple["Node", ...]
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Filtered:
     """The most probable tokens.
@@ -79,7 +75,6 @@ class Filtered:
     when: Mask = "post_mask"
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Farthest:
     """The node of `among` with the greatest Jensen-Shannon divergence from `of`, row by row."""
@@ -88,7 +83,6 @@ class Farthest:
     among: tuple["Node", ...]
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class GediTerm(WeightedTerm):
     """Two models as a classifier: adds alpha · log P(wanted | text so far, token).
@@ -114,7 +108,6 @@ class GediTerm(WeightedTerm):
 Term: TypeAlias = ClassifierTerm | GediTerm
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Guided:
     """A node with classifier terms."""
@@ -291,7 +284,6 @@ def number(
     raise SourceError(f"{what} is {given!r}: it must be a number from {low:g} to {high:g}")
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Watermarked:
     """An expression whose tokens are drawn with a watermark; `mark` is any hashable value."""

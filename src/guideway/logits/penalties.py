@@ -8,7 +8,7 @@ temperature makes them a ban.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, final
+from typing import Final
 
 import numpy as np
 import torch
@@ -21,7 +21,6 @@ from guideway.logits.mask import asks, send
 BOUND: Final = 1e9
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class TokenValues:
     """Tokens of some rows, each with a number."""

@@ -27,7 +27,7 @@ import codecs
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final, cast, final
+from typing import Final, cast
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -38,7 +38,6 @@ from guideway.logits.rows import Rows
 from guideway.vocabulary.vocabulary import Vocabulary
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class TextContext:
     """The generated part of one row."""
@@ -59,7 +58,6 @@ class TextContext:
         return len(self.pieces)
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class OpenText:
     r"""A text that goes on: its decoded part, and the bytes after that.
@@ -181,7 +179,6 @@ def gedi_log_probs(
     return torch.nn.functional.logsigmoid(odds)
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class _Judged:
     """Candidates of each row, padded with the first one."""

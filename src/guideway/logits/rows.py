@@ -9,7 +9,7 @@ infinitely.
 import math
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Final, final
+from typing import Final
 
 import torch
 from jaxtyping import Bool, Float
@@ -20,7 +20,6 @@ from guideway.logits.mask import asks
 LEAST: Final = -1e30  # with coefficients up to 1e6, sums of a hundred terms stay finite in float32
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Rows:
     """A batch of rows before the draw.

@@ -7,7 +7,7 @@ stages of each order run one after another; inactive ones are skipped.
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias, final
+from typing import Any, Final, TypeAlias
 
 import torch
 from jaxtyping import Float
@@ -22,7 +22,6 @@ MOST: Final = 1 << 31  # tokens, more than any vocabulary has
 Watch: TypeAlias = Callable[[str, Tensor], None]
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Moment:
     """Inputs of a step: `coins` in [0, 1) for XTC, `ceilings` in bits for mirostat."""
@@ -31,7 +30,6 @@ class Moment:
     ceilings: Float[Tensor, "batch"]
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Stage:
     """One stage, which leaves rows without a parameter of it as they are.
@@ -48,7 +46,6 @@ class Stage:
     kind: tuple[Hashable, ...] = ()
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Warps:
     """The stages of a batch, one order of them after another."""
@@ -73,7 +70,6 @@ class Warps:
         return cls(tuple(stages))
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Warped:
     """Rows after all stages."""

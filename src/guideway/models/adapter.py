@@ -23,7 +23,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, cast, final
+from typing import Any, Final, cast
 
 from jaxtyping import Float
 from torch import Tensor
@@ -35,7 +35,6 @@ DOWN: Final = ".lora_A.weight"
 UP: Final = ".lora_B.weight"
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False)
 class LowRank:
     """The addition to one module: `scale` · `up` · `down`."""
@@ -45,7 +44,6 @@ class LowRank:
     scale: float
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Adapter:
     """A LoRA adapter (Hu et al. 2021, arXiv 2106.09685).

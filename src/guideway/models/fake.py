@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final, TypeAlias, cast, final
+from typing import Final, TypeAlias, cast
 
 import numpy as np
 import torch
@@ -25,7 +25,6 @@ Function: TypeAlias = Callable[[Prefix], Sequence[float | int] | Tensor]
 NO_ADAPTERS: Final[Mapping[str, "FakeModel"]] = MappingProxyType({})
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Row:
     """A row of the cache: the tokens so far, and the model of its adapter."""
@@ -107,7 +106,6 @@ class PrefixModel:
         return (row.model or self).heads(prefix, exits)
 
 
-@final
 class FakeModel(PrefixModel):
     """A model whose logits are a function of the tokens so far.
 

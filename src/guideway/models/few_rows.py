@@ -12,7 +12,7 @@ of an AMD EPYC with AVX2 (the least of many, beside other work): of 2 rows 36 be
 17, 20, 27 and 41, but twice the memory, and could be out of date.
 """
 
-from typing import Any, Final, final
+from typing import Any, Final
 
 import torch
 from torch import Tensor, nn
@@ -29,7 +29,6 @@ PRODUCT: Final[Any] = getattr(_ops, "_linear_pointwise", None)
 """oneDNN's product; None in a torch without it."""
 
 
-@final
 class FewRowsLinear(nn.Linear):
     """A linear layer of float32 weights, which belong to it as to any other."""
 

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, cast, final
+from typing import Any, Final, cast
 
 import torch
 from torch import Tensor
@@ -27,7 +27,6 @@ from guideway.models.load import located, quiet
 DESCRIBE: Final = 'describe it as a dict {"layers": …, "heads": …, "head_dim": …, "parameters": …}'
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Traced:
     """Memory of one forward that reads all tokens, without the parameters.

@@ -11,7 +11,7 @@ A layer writes in place if it ends where the written columns end; else it copies
 
 import threading
 from copy import copy
-from typing import Final, final
+from typing import Final
 
 from jaxtyping import Float
 from torch import Tensor
@@ -21,7 +21,6 @@ ROOM: Final = 32  # columns for tokens to come, at least
 SHARE: Final = 8  # of a long text, room for an eighth of it
 
 
-@final
 class _Tensors:
     """Keys and values with room, and which of their columns are written and shared."""
 
@@ -49,7 +48,6 @@ class _Tensors:
             self._shared = max(self._shared, end)
 
 
-@final
 class GrowingLayer(DynamicLayer):
     """Keys and values of one layer. A layer that was cropped or extended is not used again.
 

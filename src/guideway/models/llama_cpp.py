@@ -17,7 +17,7 @@ from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from threading import RLock
-from typing import Any, Final, TypeAlias, cast, final
+from typing import Any, Final, TypeAlias, cast
 from weakref import WeakSet, finalize
 
 import numpy as np
@@ -53,7 +53,6 @@ def _loaded() -> tuple[Any, Any]:
     return library, callback
 
 
-@final
 class _Context:
     """A `llama_context`, freed when nothing refers to it, and before its weights."""
 
@@ -75,7 +74,6 @@ def _free(weights: Weights, context: Any) -> None:
     weights.library.llama_free(context)
 
 
-@final
 class _Sequence:
     """Keys and values of `length` tokens, which the texts of `rows` begin.
 
@@ -94,7 +92,6 @@ class _Sequence:
             self._freed.append(self.number)
 
 
-@final
 class Row:
     """A text that was read: all of its tokens, and a sequence that begins with them."""
 
@@ -108,7 +105,6 @@ class Row:
 LlamaCppCache: TypeAlias = tuple[Row, ...]
 
 
-@final
 class _Batch:
     """A `llama_batch` over arrays of numpy."""
 
@@ -126,7 +122,6 @@ class _Batch:
         )
 
 
-@final
 class LlamaCppModel:
     """A model that llama.cpp runs. Threads may share one: it runs one forward at a time.
 

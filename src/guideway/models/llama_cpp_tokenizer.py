@@ -7,7 +7,7 @@ of `vocabulary.self_check`.
 
 import ctypes
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, final
+from typing import Any, Final
 from weakref import finalize
 
 from guideway.errors import ModelError
@@ -21,7 +21,6 @@ NAMED: Final = ("bos", "eos", "pad")
 FILLS: Final = ("pad", "rep", "sep")  # between files of code; ends of a text to llama.cpp
 
 
-@final
 class Weights:
     """A .gguf file that llama.cpp has mapped into memory; freed when nothing refers to it."""
 
@@ -46,7 +45,6 @@ class Weights:
         return self.library.llama_model_get_vocab(self.pointer)
 
 
-@final
 class LlamaCppTokenizer:
     """The tokenizer of a .gguf file.
 

@@ -28,7 +28,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Any, Final
 
 import numpy as np
 import torch
@@ -47,7 +47,6 @@ Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False)
 class Level:
     """The n-grams of one order, two tokens or more."""
@@ -58,7 +57,6 @@ class Level:
     backoffs: NDArray[np.float32]  # log γ of each context
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False)
 class Tables:
     """Log p of single tokens (−∞ if never predicted), and n-grams of two, three, … tokens."""
@@ -67,7 +65,6 @@ class Tables:
     levels: tuple[Level, ...]
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False)
 class Counted:
     """The different n-grams of one order."""
@@ -184,7 +181,6 @@ KIND: Final = "n-gram model, format 1"
 MOST: Final = 16  # order; beyond 5 or 6 there is nothing to gain
 
 
-@final
 class NgramModel(PrefixModel):
     """N-grams with interpolated modified Kneser–Ney smoothing.
 

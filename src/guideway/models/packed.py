@@ -7,7 +7,7 @@ times slower on a CPU with AVX2. Embeddings, norms and biases stay as they are.
 """
 
 from importlib import import_module
-from typing import Any, Final, final
+from typing import Any, Final
 
 import torch
 from torch import Tensor, nn
@@ -38,7 +38,6 @@ def checked(quantize: object) -> str | None:
     return str(quantize)
 
 
-@final
 class PackedLinear(nn.Linear):
     """A linear layer whose weight is a tensor of torchao.
 

@@ -6,7 +6,7 @@ Whoever runs the models implements `Pages`; `generation.paged` schedules rows ov
 from collections.abc import Callable, Container, Mapping
 from collections.abc import Sequence as Texts
 from dataclasses import dataclass
-from typing import Any, Final, Protocol, TypeAlias, final, runtime_checkable
+from typing import Any, Final, Protocol, TypeAlias, runtime_checkable
 
 from jaxtyping import Float
 from torch import Tensor
@@ -17,7 +17,6 @@ Origin: TypeAlias = tuple[str, int]
 """Where a drafted token comes from: tokens of one origin are right about equally often."""
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Draft:
     """The tokens that may come next, and the origin of each."""
@@ -34,7 +33,6 @@ NO_DRAFT: Final = Draft()
 Tokens: TypeAlias = Texts[int]
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Due:
     """The texts that can go on after a forward.

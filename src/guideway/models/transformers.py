@@ -15,7 +15,7 @@ import inspect
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, cast, final
+from typing import Any, cast
 from weakref import WeakKeyDictionary
 
 import torch
@@ -42,7 +42,6 @@ from guideway.models.variants import (
 from guideway.vocabulary.vocabulary import Vocabulary
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class TransformersCache:
     """Keys and values of a batch.
@@ -60,7 +59,6 @@ class TransformersCache:
     adapters: tuple[Adapter | None, ...]
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class StaticMemory:
     """Keys and values of a batch in tensors that never move, which a captured graph needs.
@@ -81,7 +79,6 @@ class StaticMemory:
     lengths: Int[Tensor, "batch"]
 
 
-@final
 class TransformersModel:
     """A causal language model of transformers.
 

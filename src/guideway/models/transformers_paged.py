@@ -15,7 +15,7 @@ checks each of them. A model is used only if its logits agree with those of a pl
 import inspect
 import logging
 from collections.abc import Container, Sequence
-from typing import Any, Final, TypeAlias, final
+from typing import Any, Final, TypeAlias
 
 import torch
 from jaxtyping import Float
@@ -36,7 +36,6 @@ CLOSE: Final = 0.05  # greatest mean difference of logits in the probe, in stand
 Arguments: TypeAlias = dict[str, Any]
 
 
-@final
 class TransformersPages:
     """Texts that transformers models read in continuous batches.
 

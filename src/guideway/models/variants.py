@@ -18,7 +18,7 @@ import copy
 import threading
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, cast, final
+from typing import Any, cast
 
 import torch
 from jaxtyping import Float, Int
@@ -32,7 +32,6 @@ from guideway.sources.names import did_you_mean
 Hook = Callable[[nn.Module, tuple[Any, ...], Any], Any]
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False)
 class Prepared:
     """A low-rank pair where a module is, in its precision, with the scale in it."""

@@ -17,7 +17,6 @@ from typing import (
     Required,
     Union,
     cast,
-    final,
     get_args,
     get_origin,
     get_type_hints,
@@ -220,7 +219,6 @@ def read_core(core: Core, at: Place) -> Schema:
     return {**schema, "$defs": definitions} if definitions else schema
 
 
-@final
 class _Reader:
     """Reads one type and collects the definitions that it refers to."""
 
@@ -412,7 +410,6 @@ def _without_json(core: Core, kind: str, at: Place) -> UnsupportedError:
     return at.refuse(f"{kind} {name}".strip(), "has no JSON that pydantic reads", kind)
 
 
-@final
 class _Handler:
     """The handler that pydantic's JSON Schema functions expect."""
 

@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import partial
 from inspect import getclosurevars
 from math import frexp, lcm
-from typing import Any, Final, TypeAlias, cast, final, get_origin, get_type_hints
+from typing import Any, Final, TypeAlias, cast, get_origin, get_type_hints
 
 from annotated_types import Predicate
 from pydantic_core import SchemaValidator
@@ -124,7 +124,6 @@ def claimed_format(core: Core) -> Schema | None:
     return dict(known[-1]()) if known else None
 
 
-@final
 class _Nothing:
     """A handler for JSON Schema functions that only add a format."""
 
@@ -227,7 +226,6 @@ def limited(core: Core, limits: Limits, check: Check, at: Place) -> Core:
     return found
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class _Constraints:
     """Constraints that are put into a core schema; the result is None if no value is left."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from inspect import cleandoc
-from typing import Any, TypeAlias, cast, final
+from typing import Any, TypeAlias, cast
 
 from pydantic_core import SchemaValidator, ValidationError
 
@@ -246,7 +246,6 @@ CONTAINERS: dict[str, Container] = {
 Path: TypeAlias = list[str | int]
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Field:
     """A field of an object: name in Python, key in JSON, paths in order, type with metadata."""

@@ -7,7 +7,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from math import ceil, floor, inf, nextafter
 from sys import float_info
-from typing import Any, TypeAlias, final
+from typing import Any, TypeAlias
 from zoneinfo import available_timezones
 
 from guideway.json_schema.formats import IPV4, OCTET, ipv6_pattern
@@ -38,7 +38,6 @@ _INFINITE = "Infinity|NaN"
 _MOST_ENDING = 4  # digits that tell a multiple: of 16, 625 endings of four
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class _Digits:
     """Most digits before the point, after it and in all (None: any); `zeros` may end a fraction."""

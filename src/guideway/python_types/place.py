@@ -6,7 +6,7 @@ is valid, which the JSON Schema that pydantic publishes does not.
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias, cast, final
+from typing import Any, TypeAlias, cast
 
 from guideway.errors import SourceError, UnsupportedError
 
@@ -16,7 +16,6 @@ Schema: TypeAlias = dict[str, Any]
 _INPUT_SCHEMA = "json_schema_input_schema"
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Place:
     """A place in a type: `Person.address.zip`, `Person.tags[]`, `Person.prices{}`.

@@ -7,13 +7,12 @@ is made from pydantic's core schema, which says exactly what is valid.
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, final
+from typing import Any
 
 from guideway.json_schema.source import JsonSchema
 from guideway.sources.sources import PythonType
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False)
 class TypeSchema:
     """The JSON Schema of a type, and its reader.

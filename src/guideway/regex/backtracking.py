@@ -9,7 +9,7 @@ not match. Conditions on text before the match (^, \b at the start, `(?<!a)`) ar
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Final, final
+from typing import Final
 
 from guideway.language.expr import (
     ANYTHING,
@@ -58,7 +58,6 @@ from guideway.regex.unicode import leaf_points, literal_points
 MANY_WORDS: Final = 32
 
 
-@final
 @by_value
 class Exit:
     """Texts that are preferred where the text after them is in `after`."""
@@ -67,7 +66,6 @@ class Exit:
     after: Expr
 
 
-@final
 @by_value
 class Matches:
     """The texts that `re.match` may prefer, and the texts that begin with a match."""
@@ -175,7 +173,6 @@ def _is_plain(root: Node) -> bool:
     )
 
 
-@final
 class _Reader:
     """The automata of one pattern."""
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, TypeAlias, TypeVar, final
+from typing import Final, TypeAlias, TypeVar
 
 from guideway.errors import LimitError, UnsupportedError
 from guideway.language.finite_automata import Automaton, Texts, smallest
@@ -32,7 +32,6 @@ _STATE: Final = 10  # fuel: a state takes about 10 µs, so a budget of 4 million
 State = TypeVar("State", bound=Hashable)
 
 
-@final
 class Languages:
     """The known languages: derivatives by atom in `rows`, nullability in `ends`."""
 
@@ -140,7 +139,6 @@ _Way: TypeAlias = tuple[int, int, Sequence[int]]  # atoms, next stack, row of gu
 _DONE: Final = 0
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Frame:
     """The top of a stack: a step to match, and the stack below.
@@ -156,7 +154,6 @@ class Frame:
     began_here: bool = False
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Place:
     """Threads after some text, in order of preference.
@@ -175,7 +172,6 @@ Watch: TypeAlias = tuple[Place, int]
 """Ways that must not match, in a place without ends, and the guard of texts still possible."""
 
 
-@final
 class Machine:
     """The ways through a program, and the languages that they match."""
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias, assert_never, final
+from typing import Final, TypeAlias, assert_never
 
 from guideway.errors import LimitError, UnsupportedError
 from guideway.language.fuel import spend
@@ -29,7 +29,6 @@ from guideway.regex.unicode import leaf_points, literal_points, word_points
 from guideway.sources.reading import describe_place
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Read:
     """Read one of these atoms."""
@@ -37,7 +36,6 @@ class Read:
     atoms: int
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Row:
     """Match the items in order."""
@@ -45,7 +43,6 @@ class Row:
     items: tuple[int, ...]
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Choice:
     """Match one of the options, in order of preference."""
@@ -53,7 +50,6 @@ class Choice:
     options: tuple[int, ...]
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Count:
     """Match the item `low` to `high` times (None: any number)."""
@@ -64,7 +60,6 @@ class Count:
     lazy: bool
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Ahead:
     """Match the empty string, if the following text begins with the item, or does not."""
@@ -73,7 +68,6 @@ class Ahead:
     negated: bool
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Behind:
     """Match nothing, if the text before ends in a past of the program, or does not."""
@@ -86,7 +80,6 @@ class Behind:
 Step: TypeAlias = Read | Row | Choice | Count | Ahead | Behind
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Program:
     """The steps of a pattern.
@@ -140,7 +133,6 @@ def whole_program(pattern: Pattern, search: bool) -> Program:
     return compiler.program(compiler.whole(search))
 
 
-@final
 class _Compiler:
     def __init__(self, pattern: Pattern, marks: bool, begun: bool) -> None:
         self._pattern, self._begun = pattern, begun

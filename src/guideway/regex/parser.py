@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import ClassVar, TypeAlias, final
+from typing import ClassVar, TypeAlias
 
 from guideway.errors import GuidewayError, SourceError, brief
 from guideway.regex.tree import (
@@ -35,7 +35,6 @@ from guideway.sources.reading import Cursor
 from guideway.sources.sources import Dialect
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Name:
     """A reference back to a group by its name."""
@@ -360,7 +359,6 @@ def leading_flags(pattern: str) -> str:
     return "" if found is None else found[0]
 
 
-@final
 @dataclass(slots=True)
 class _Open:
     """An open parenthesis; the whole pattern is the first."""
@@ -375,7 +373,6 @@ class _Open:
     option_place: int = 0
 
 
-@final
 class _Parser:
     def __init__(self, pattern: str, mode: Mode, flags: str) -> None:
         self._cursor = Cursor(pattern)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import lru_cache, partial
-from typing import TypeAlias, assert_never, final
+from typing import TypeAlias, assert_never
 
 from guideway.language.expr import EMPTY, concat, either, literal, repeat
 from guideway.language.fuel import spend
@@ -29,7 +29,6 @@ from guideway.regex.unicode import leaf_points, literal_points
 Spell: TypeAlias = Callable[[CodePoints], Expr]
 
 
-@final
 class NotByParts(Exception):  # noqa: N818  it says how to go on, and is no error
     """A pattern cannot be put together from its parts."""
 

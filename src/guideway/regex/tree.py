@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeAlias, TypeVar, final
+from typing import Literal, TypeAlias, TypeVar
 
 from guideway.errors import SourceError, UnsupportedError
 from guideway.language.values import by_value
@@ -13,7 +13,6 @@ from guideway.sources.sources import DIALECTS, Dialect, check_option
 AnchorKind: TypeAlias = Literal["text start", "line start", "text end", "line end", "last line end"]
 
 
-@final
 @by_value
 class Mode:
     """Dialect and flags at a place; `ascii`: shorthands and case are ASCII's."""
@@ -26,7 +25,6 @@ class Mode:
     ascii: bool = False
 
 
-@final
 @by_value
 class Text:
     """Characters or code points, lone surrogates included, as written."""
@@ -36,7 +34,6 @@ class Text:
     place: int
 
 
-@final
 @by_value
 class Range:
     """Code points `low` to `high`, both included."""
@@ -45,7 +42,6 @@ class Range:
     high: int
 
 
-@final
 @by_value
 class Shorthand:
     r"""A named set: "digit", "space", "word"; for \p{…} a category ("Lu"), Any, ASCII, Assigned."""
@@ -56,7 +52,6 @@ class Shorthand:
     place: int
 
 
-@final
 @by_value
 class Class:
     items: tuple[int | Range | Shorthand, ...]
@@ -65,14 +60,12 @@ class Class:
     place: int
 
 
-@final
 @by_value
 class Dot:
     mode: Mode
     place: int
 
 
-@final
 @by_value
 class Anchor:
     """A position; "last line end" is the end, or before a newline there."""
@@ -81,7 +74,6 @@ class Anchor:
     place: int
 
 
-@final
 @by_value
 class Boundary:
     """A boundary of a word, or any other position if negated."""
@@ -91,7 +83,6 @@ class Boundary:
     place: int
 
 
-@final
 @by_value
 class Back:
     number: int
@@ -99,7 +90,6 @@ class Back:
     place: int
 
 
-@final
 @by_value
 class Look:
     """A lookahead (`ahead`) or lookbehind."""
@@ -110,7 +100,6 @@ class Look:
     place: int
 
 
-@final
 @by_value
 class Group:
     """Parentheses; `number` counts capturing groups from 1, and is 0 for others."""
@@ -121,7 +110,6 @@ class Group:
     place: int
 
 
-@final
 @by_value
 class Repeat:
     item: "Node"
@@ -131,14 +119,12 @@ class Repeat:
     place: int
 
 
-@final
 @by_value
 class Sequence:
     items: "tuple[Node, ...]"
     place: int
 
 
-@final
 @by_value
 class Alternation:
     options: "tuple[Node, ...]"
@@ -149,7 +135,6 @@ Leaf: TypeAlias = Text | Class | Shorthand | Dot | Anchor | Boundary | Back
 Node: TypeAlias = Leaf | Look | Group | Repeat | Sequence | Alternation
 
 
-@final
 @by_value
 class Pattern:
     """Text and tree of a pattern; hashes by text."""
@@ -224,7 +209,6 @@ _LINES = (
 _LOCALE = "flag L is not supported: it depends on the locale, and Python allows it for bytes only"
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Change:
     """Effect of flags inside a pattern.

@@ -26,7 +26,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, Final, TypeAlias, cast, final
+from typing import Any, Final, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +41,6 @@ Penalties: TypeAlias = NDArray[np.float64]
 LARGEST: Final = 1e9  # a penalty or a bias; more could become −∞, and that would be a ban
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False)
 class Repeats:
     """For each position of a text, how much of the text before it also ends the text."""
@@ -126,7 +125,6 @@ Group: TypeAlias = tuple[Ids, float]  # tokens, and the value that they have
 NONE: Final[Ids] = np.zeros(0, np.int64)
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False)
 class Endings:
     """Completing tokens with a value each."""
@@ -209,7 +207,6 @@ REMEMBERED: Final = (
 )  # fmt: skip
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False)
 class Rules:
     """The settings of a row, ready for use."""
@@ -277,7 +274,6 @@ def _key(given: Any) -> Key:
     return given if isinstance(given, str) else tuple(given)
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False)
 class History:
     """The tokens of a prompt and of the text after it.

@@ -26,7 +26,6 @@ from typing import (
     TypedDict,
     TypeGuard,
     cast,
-    final,
     get_type_hints,
 )
 
@@ -245,7 +244,6 @@ BREAKERS: Final = ("\n", ":", '"', "*")
 Bias: TypeAlias = Mapping[Any, float | int]  # token ids, tuples of them, or texts → what is added
 
 
-@final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sampling:
     """The settings by which tokens are chosen and texts end.

@@ -33,7 +33,7 @@ unless they are the whole language.
 import math
 from collections.abc import Sequence as Listed
 from dataclasses import replace
-from typing import Final, final
+from typing import Final
 
 import torch
 from jaxtyping import Float
@@ -49,7 +49,6 @@ from guideway.search.draws import Draw, draw, log_sum, stream_of
 DEAD: Final = -math.inf
 
 
-@final
 class Node:
     """A prefix.
 
@@ -93,7 +92,6 @@ class Node:
             self.children.clear()
 
 
-@final
 class Path:
     """The path of one text through the trie.
 
@@ -154,7 +152,6 @@ def offered(
 TRIES: Final = 1000  # texts that filters or limits leave nothing of, one after another
 
 
-@final
 class Asap:
     """The texts drawn for one prompt; `rows` has the current text, `trie` the bounds."""
 
@@ -210,7 +207,6 @@ ATTEMPTS: Final = 1000  # for each text, unless `max_attempts` says otherwise
 AT_ONCE: Final = 16  # texts drawn together, unless more are wanted
 
 
-@final
 class Rejection:
     """The texts drawn for one prompt; `rows` has the current texts, `trie` the bounds."""
 

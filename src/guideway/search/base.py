@@ -17,7 +17,7 @@ it takes the peak of memory in bytes.
 
 from collections.abc import Sequence as Listed
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, cast, final
+from typing import Literal, TypeAlias, cast
 
 from jaxtyping import Float
 from torch import Tensor
@@ -43,7 +43,6 @@ Kind: TypeAlias = Literal["beam", "local", "open"]
 """
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Scores:
     """Scores of the next token of each row of a search.

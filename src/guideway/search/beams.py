@@ -33,7 +33,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence as Listed
 from dataclasses import dataclass, replace
-from typing import Final, TypeAlias, cast, final
+from typing import Final, TypeAlias, cast
 
 import torch
 from jaxtyping import Float
@@ -47,7 +47,6 @@ from guideway.sampling.settings import Sampling
 from guideway.search.base import Kind, OneRound, Scores, share_losses
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Pick:
     """A token after a row."""
@@ -88,7 +87,6 @@ LOOKED: Final = 1024  # continuations, after which no more are looked at for one
 EXPONENT: Final = 700.0  # of e: beyond it, a float is infinite
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Beam:
     """A row that goes on, or an ended text."""
@@ -108,7 +106,6 @@ class Beam:
         return Beam(pick.child(self.row), pick.log, self.debt + owed, key)
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Rules:
     """Rules of all groups of a search."""
@@ -149,7 +146,6 @@ class Rules:
 Grown: TypeAlias = tuple[list[tuple[Pick, Beam]], list[tuple[Pick, Beam]]]
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class BeamGroup:
     """Competing beams, immutable."""
@@ -274,7 +270,6 @@ def _shorten(beams: list[Beam]) -> None:
         beam.row.shorten()
 
 
-@final
 class Beams(OneRound):
     """The beams of one prompt."""
 

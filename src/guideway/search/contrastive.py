@@ -16,7 +16,7 @@ its state tells whether it would have been chosen.
 import math
 from collections.abc import Sequence as Listed
 from dataclasses import replace
-from typing import Final, final
+from typing import Final
 
 import torch
 from jaxtyping import Float
@@ -32,7 +32,6 @@ from guideway.search.base import Kind, OneRound, Scores, numbers
 CANDIDATES: Final = 4
 
 
-@final
 class Contrastive(OneRound):
     """The contrastive search of one prompt."""
 

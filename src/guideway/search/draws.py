@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterable
 from collections.abc import Sequence as Listed
 from dataclasses import dataclass
-from typing import cast, final
+from typing import cast
 
 import torch
 from jaxtyping import Float
@@ -66,7 +66,6 @@ def stratified(logs: Listed[float], uniforms: Listed[float]) -> list[int]:
     return drawn
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Draw:
     """The draw of one row."""

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping
 from collections.abc import Sequence as Listed
 from dataclasses import dataclass, replace
-from typing import Any, Final, TypeAlias, final
+from typing import Any, Final, TypeAlias
 
 import torch
 
@@ -141,7 +141,6 @@ def _chain(
     return late(marking, warp(values, plan.warps, moment).row, plan.streams, None)
 
 
-@final
 class Searching:
     """The searches of a batch: run it, then read `completions`, also after Ctrl-C."""
 
@@ -288,7 +287,6 @@ class Searching:
         return answers
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class _Forward:
     """The rows of a batch after a forward; states only if a search looks at them."""

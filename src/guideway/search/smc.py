@@ -26,7 +26,7 @@ from collections.abc import Callable
 from collections.abc import Sequence as Listed
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any, Final, final
+from typing import Any, Final
 
 from guideway.errors import DeadEndError, ModelError
 from guideway.generation.row.request import Particle, Population
@@ -50,7 +50,6 @@ RESAMPLE_BELOW: Final = 0.5
 DEAD: Final = -math.inf
 
 
-@final
 class WeightedRow:
     """A particle.
 
@@ -72,7 +71,6 @@ class WeightedRow:
         return self.log > DEAD and self.row.finish_reason is None
 
 
-@final
 class Smc(OneRound):
     """The particles of one prompt; `rows` has the texts that go on."""
 

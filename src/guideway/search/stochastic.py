@@ -26,7 +26,7 @@ too short texts are removed only when drawn, and the weights are not exact.
 import math
 from collections.abc import Sequence as Listed
 from dataclasses import dataclass, replace
-from typing import Final, cast, final
+from typing import Final, cast
 
 import torch
 from jaxtyping import Float
@@ -43,7 +43,6 @@ from guideway.search.beams import Pick
 CERTAIN: Final = 5.0  # beyond it exp(−exp(x)) vanishes next to 1 in a float: q is 1
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Node:
     """A text or a prefix of texts."""
@@ -54,7 +53,6 @@ class Node:
     key: int  # noise key of its continuations
 
 
-@final
 class StochasticBeams(OneRound):
     """The stochastic beams of one prompt."""
 

@@ -7,7 +7,7 @@ import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, final
+from typing import Any, Final
 
 from guideway.generation.row.result import Result
 from guideway.generation.row.trace import Likely, TracedStep
@@ -73,7 +73,6 @@ def message(reply: Reply) -> dict[str, Any]:
     return made
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Head:
     """The fields that all objects of a request share."""

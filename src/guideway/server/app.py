@@ -18,7 +18,7 @@ import logging
 import re
 from collections.abc import AsyncGenerator, Callable, Sequence
 from importlib.resources import files
-from typing import Final, final
+from typing import Final
 
 from fastapi import FastAPI, Request, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -62,7 +62,6 @@ logger = logging.getLogger("guideway.server")
 OPEN: Final = ("/health", *FILES)  # without a key
 
 
-@final
 class Guard:
     """Checks host, key, kind, size and pace of a request before anything reads it."""
 

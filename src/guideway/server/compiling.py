@@ -25,7 +25,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import Connection
-from typing import Any, Final, final
+from typing import Any, Final
 
 from guideway.errors import GuidewayError, LimitError, ModelError
 from guideway.sources.sources import Regex, Source
@@ -126,7 +126,6 @@ def _refused(most: str, limit: str) -> LimitError:
     return LimitError(f"the source takes more than {most} to compile: simplify it", limit=limit)
 
 
-@final
 class _Template:
     """A process that forks for each source."""
 
@@ -161,7 +160,6 @@ class _Template:
         self.process.wait()
 
 
-@final
 class Compilers:
     """Tries sources in other processes before the server compiles them.
 

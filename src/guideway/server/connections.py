@@ -4,7 +4,7 @@ uvicorn itself limits only the time between requests.
 """
 
 import asyncio
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from uvicorn.protocols.http.h11_impl import H11Protocol as Base
@@ -21,7 +21,6 @@ connection: close\r
 "type": "invalid_request_error", "param": null, "code": null}}"""
 
 
-@final
 class Connection(Base):
     """A connection with a client, as `uvicorn.run(http=Connection)` makes it."""
 

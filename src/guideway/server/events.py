@@ -4,7 +4,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, TypeAlias, final
+from typing import Any, Final, TypeAlias
 
 from guideway.api.part import Part
 from guideway.generation.row.result import Result
@@ -23,7 +23,6 @@ def _data(body: Mapping[str, Any]) -> str:
     return f"data: {json.dumps(body, ensure_ascii=False, separators=(',', ':'))}\n\n"
 
 
-@final
 class ChunkEvents:
     """Chunks of a chat or text completion.
 
@@ -107,7 +106,6 @@ def _chat_delta(delta: Delta) -> dict[str, Any]:
     return {"tool_calls": [{"index": delta.number, delta.key[0]: {delta.key[1]: delta.text}}]}
 
 
-@final
 class ResponseEvents:
     """Events of the Responses API: each item is added, grows, and is done before the next one."""
 

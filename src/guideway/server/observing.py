@@ -16,7 +16,7 @@ import uuid
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final, final
+from typing import Any, Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -46,7 +46,6 @@ SETTINGS: Final[Mapping[str, tuple[str, ...]]] = {
 """Attributes of a span, and the fields of requests that have them."""
 
 
-@final
 @dataclass(slots=True)
 class Record:
     """One request, as far as it is known.
@@ -88,7 +87,6 @@ def record_of(scope: Scope) -> Record:
     return state.setdefault("record", Record())
 
 
-@final
 class Metrics:
     """The metrics of one server; each has its own registry."""
 
@@ -151,7 +149,6 @@ class Metrics:
         return generate_latest(self._registry)
 
 
-@final
 class Observer:
     """Counts and logs requests, and makes their spans; the outermost part of the application."""
 
@@ -254,7 +251,6 @@ def _route(scope: Scope) -> str:
     return str(getattr(scope.get("route"), "path", "other"))
 
 
-@final
 class JsonLines(logging.Formatter):
     """Writes records of logging as JSON, one a line, with the facts of requests.
 

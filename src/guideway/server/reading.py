@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, Final, TypeAlias, cast, final
+from typing import Any, Final, TypeAlias, cast
 
 from pydantic import BaseModel, ValidationError
 
@@ -108,7 +108,6 @@ TYPES: Final = ("function", "custom")
 Tool = dict[str, Any]
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Chosen:
     """The tools that a reply may call."""
@@ -261,7 +260,6 @@ SEARCHES: Final = ("exactness", "num_beams", "best_of")
 EXPRESSIONS: Final = 64  # that are kept, for their caches
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Asked:
     """One text to generate, by the arguments of `Engine.submit`."""
@@ -284,7 +282,6 @@ class Asked:
         return {**self.settings, **self.more, "on_invalid": "return", "budget": BUDGET}
 
 
-@final
 class Reader:
     """Reads requests for one server."""
 

@@ -3,7 +3,7 @@
 import contextlib
 import re
 from collections.abc import Generator, Mapping
-from typing import TYPE_CHECKING, Any, Final, cast, final, get_args
+from typing import TYPE_CHECKING, Any, Final, cast, get_args
 
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ValidationError
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 INVALID: Final = "invalid_request_error"
 
 
-@final
 class Refusal(Exception):  # noqa: N818  an answer, as HTTPException is
     """An answer that is an error."""
 

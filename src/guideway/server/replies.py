@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import accumulate
-from typing import Any, Final, TypeAlias, final
+from typing import Any, Final, TypeAlias
 
 from guideway.chat.parts import parts_of
 from guideway.chat.tool_formats import FORMATS, Format
@@ -37,7 +37,6 @@ def new_id(kind: str) -> str:
     return f"{kind}-{uuid.uuid4().hex}"
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Reply:
     """The reply of a chat model.
@@ -51,7 +50,6 @@ class Reply:
     calls: list[Call] = field(default_factory=list[Call])
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Form:
     """The form in which the texts of one request are read.
@@ -138,7 +136,6 @@ def custom_call(name: str, given: str, number: str) -> Call:
     return {"id": number, "type": "custom", "custom": {"name": name, "input": given}}
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Delta:
     """A new part of a reply."""
@@ -150,7 +147,6 @@ class Delta:
     key: tuple[str, str] = ("", "")  # where the text of a call belongs, see `field_of`
 
 
-@final
 class Growth:
     """One reply that grows: the parts that were sent, and the ids of its calls."""
 

@@ -5,7 +5,7 @@ import json
 from dataclasses import asdict
 from itertools import islice
 from operator import itemgetter
-from typing import Any, Final, final
+from typing import Any, Final
 
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import JSONResponse
@@ -34,7 +34,6 @@ LINES: Final = 500  # of an explanation
 TOKENS: Final = 12
 
 
-@final
 class Routes:
     """The routes of a server."""
 

@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from dataclasses import replace
-from typing import Any, ParamSpec, TypeVar, cast, final
+from typing import Any, ParamSpec, TypeVar, cast
 
 from fastapi import Request, Response
 from fastapi.responses import StreamingResponse
@@ -35,7 +35,6 @@ Given = ParamSpec("Given")
 Made = TypeVar("Made")
 
 
-@final
 class Server:
     """State and steps that all routes share."""
 
@@ -211,7 +210,6 @@ class Server:
         return refusal
 
 
-@final
 class _Stream(StreamingResponse):
     """A stream that ends with its response, also where a client leaves before it is read."""
 

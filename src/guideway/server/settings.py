@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final, final
+from typing import TYPE_CHECKING, Final
 
 from guideway.language.budget import Budget
 
@@ -17,7 +17,6 @@ BUDGET: Final = replace(Budget.untrusted(), token_fuel=2_000_000)
 """The limits of the source of a request, and of each of its tokens."""
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Limits:
     """Limits of requests; beyond them a request gets a 4xx with the limit in its message."""
@@ -32,7 +31,6 @@ class Limits:
     memory: int = 1 << 30  # bytes that compiling one source may take
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Names:
     """Names that requests may use.

@@ -1,7 +1,7 @@
 """Options for the form of JSON: order of keys, whitespace, spelling of values."""
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, final
+from typing import Literal, TypeAlias
 
 from guideway.errors import SourceError, brief
 
@@ -10,7 +10,6 @@ WhitespaceName: TypeAlias = Literal["any", "compact", "natural"]
 Spelling: TypeAlias = Literal["any", "plain"]
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Whitespace:
     """Bounded whitespace: what people and `json.dumps` write, with an end to every run.

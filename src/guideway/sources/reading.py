@@ -7,7 +7,7 @@ from collections.abc import Callable
 from json import detect_encoding
 from os import PathLike
 from pathlib import Path
-from typing import cast, final
+from typing import cast
 
 from guideway.errors import LimitError, SourceError, UnsupportedError, brief
 
@@ -22,7 +22,6 @@ def describe_place(text: str, position: int) -> str:
     return f"line {text.count(chr(10), 0, position) + 1}, column {position - line_start + 1}"
 
 
-@final
 class Cursor:
     """A position in a text that moves forward."""
 

@@ -16,7 +16,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, final, get_args, overload
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, get_args, overload
 from typing import Literal as OneOf
 
 from guideway.errors import SourceError, brief
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 _MOST_IDS: Final = 1 << 32  # more than any vocabulary has
 
 
-@final
 @dataclass(frozen=True)
 class Special(Source[str]):
     """One special token, by name or id.
@@ -64,7 +63,6 @@ class Special(Source[str]):
             raise SourceError(f"{brief(self.token)} cannot be a special token")
 
 
-@final
 @dataclass(frozen=True)
 class Others(Source[str]):
     """Any number of tokens (text and special tokens), or at least one, without some special tokens.
@@ -104,7 +102,6 @@ Cut: TypeAlias = OneOf["words", "characters"]
 _WORDS: Final = re.compile(r"\w+|\s+|[^\w\s]+")
 
 
-@final
 @dataclass(frozen=True)
 class Substring(Source[str]):
     """Consecutive chunks, or none; no chunk is empty."""
@@ -149,7 +146,6 @@ class Composed(Source[Value_co], ABC):
         """The source that has the same texts."""
 
 
-@final
 @dataclass(frozen=True)
 class Until(Source[str]):
     """Free text up to a stop.
@@ -165,7 +161,6 @@ class Until(Source[str]):
     others: tuple[Source, ...] = ()
 
 
-@final
 @dataclass(frozen=True)
 class Captured(Source[Value_co]):
     """A text of `item`, which `result.captures` has under `name`."""
@@ -179,7 +174,6 @@ class Captured(Source[Value_co]):
             raise SourceError("a capture needs a name")
 
 
-@final
 @dataclass(frozen=True)
 class Region(Source[Value_co]):
     """A text of `item`, labelled with the number of a tag or the name of a tool."""
@@ -188,7 +182,6 @@ class Region(Source[Value_co]):
     item: Source[Value_co]
 
 
-@final
 @dataclass(frozen=True)
 class Tag(Composed[Value_co]):
     """A text of `item` between `begin` and `end`; of `Text()` one without `end` in it."""
@@ -213,7 +206,6 @@ class Tag(Composed[Value_co]):
         return (*rest, Region(label, item), self.end)
 
 
-@final
 @dataclass(frozen=True)
 class Regions(Composed[list[Read]]):
     """Free text with `at_least` to `at_most` tags in it (None: any number).
@@ -262,7 +254,6 @@ class Regions(Composed[list[Read]]):
         return begun
 
 
-@final
 @dataclass(frozen=True)
 class Thinking(Composed[Value_co]):
     """Free text between `begin` and `end`, then up to two line breaks and a text of `item`."""

@@ -21,7 +21,6 @@ from typing import (
     TypeAlias,
     Union,
     cast,
-    final,
     get_args,
     get_origin,
     overload,
@@ -113,7 +112,6 @@ def _shown(self: Any) -> str:
     return one_line(f"{type(self).__name__}({', '.join(shown)})")
 
 
-@final
 @dataclass(frozen=True)
 class Regex(Source[str]):
     """The texts that match a pattern as a whole, as `re.fullmatch`.
@@ -145,7 +143,6 @@ class Regex(Source[str]):
             raise SourceError(f"flags must be letters of 'imsxau', as in (?im), not {given}")
 
 
-@final
 @dataclass(frozen=True, init=False)
 class Choice(Source[str]):
     """One of the given strings.
@@ -173,7 +170,6 @@ class Choice(Source[str]):
         object.__setattr__(self, "options", tuple(dict.fromkeys(listed)))
 
 
-@final
 @dataclass(frozen=True)
 class Gbnf(Source[str]):
     """The texts of a grammar in llama.cpp's notation.
@@ -205,13 +201,11 @@ def with_tokens(grammar: Gbnf, tokens: Mapping[str, Source]) -> Gbnf:
     return found
 
 
-@final
 @dataclass(frozen=True)
 class Text(Source[str]):
     """Any text: any sequence of whole characters, the empty one included."""
 
 
-@final
 @dataclass(frozen=True)
 class Literal(Source[str]):
     """Exactly this text; a plain string among sources means the same."""
@@ -222,7 +216,6 @@ class Literal(Source[str]):
         check_text(self.text, "a literal")
 
 
-@final
 @dataclass(frozen=True)
 class Sequence(Source):
     """A text of each part, in order: `a + b`."""
@@ -230,7 +223,6 @@ class Sequence(Source):
     parts: tuple[Source, ...]
 
 
-@final
 @dataclass(frozen=True)
 class Either(Source):
     """A text of any of the parts: `a | b`."""
@@ -238,7 +230,6 @@ class Either(Source):
     parts: tuple[Source, ...]
 
 
-@final
 @dataclass(frozen=True)
 class Both(Source):
     """Texts of all parts at once: `a & b`, and with an inverse `a - b`."""
@@ -246,7 +237,6 @@ class Both(Source):
     parts: tuple[Source, ...]
 
 
-@final
 @dataclass(frozen=True)
 class Inverse(Source[str]):
     """Any text (valid UTF-8) that is not in the item: `~a`."""
@@ -254,7 +244,6 @@ class Inverse(Source[str]):
     item: Source
 
 
-@final
 @dataclass(frozen=True)
 class Repetition(Source[str]):
     """`low` to `high` texts of the item in a row (`high` None: any number)."""
@@ -264,7 +253,6 @@ class Repetition(Source[str]):
     high: int | None
 
 
-@final
 @dataclass(frozen=True)
 class PythonType(Source[Value_co]):
     """The JSON of a value of a Python type, as pydantic reads it.

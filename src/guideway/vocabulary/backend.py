@@ -7,7 +7,7 @@ import json
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final, Self, final
+from typing import Any, Final, Self
 
 from guideway.errors import LimitError, ModelError, UnsupportedError
 from guideway.sources.mistakes import has, vocabulary_of
@@ -19,7 +19,6 @@ Config = Mapping[str, Any]
 MOST_IDS: Final = 1 << 24
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class AddedToken:
     """A token that is matched literally before the model sees the text.
@@ -36,7 +35,6 @@ class AddedToken:
     piece: bool
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False)
 class Backend:
     """A tokenizer: its pieces and configuration, and how it encodes and decodes.

@@ -20,7 +20,7 @@ from functools import cache
 from importlib.metadata import version
 from io import BytesIO
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,6 @@ BEFORE: Final = len(MAGIC) + 16
 FACTS: Final = ".facts"
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False)
 class Record:
     """Content of a file: JSON facts, and one-dimensional arrays by name."""

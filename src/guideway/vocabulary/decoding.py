@@ -14,7 +14,7 @@ is refused by name.
 import codecs
 import re
 from dataclasses import dataclass, replace
-from typing import Final, final
+from typing import Final
 
 from guideway.errors import UnsupportedError, brief
 from guideway.vocabulary.backend import Backend, Config, steps
@@ -53,7 +53,6 @@ def _byte_characters() -> str:
 BYTE_LEVEL: Final = codecs.charmap_build(_byte_characters())
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Decoding:
     """Spelling of a piece, independent of others.

@@ -15,7 +15,7 @@ import random
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, final
+from typing import Final
 
 from guideway.errors import ModelError
 from guideway.vocabulary.backend import Backend, Config, steps
@@ -85,7 +85,6 @@ def probes(tokens: Sequence[bytes | None]) -> Iterator[str]:
         yield joined.decode(errors="ignore")
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Trial:
     """Facts for the test of a table.

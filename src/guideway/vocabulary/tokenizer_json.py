@@ -24,7 +24,7 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, final
+from typing import Final
 
 import numpy as np
 
@@ -139,7 +139,6 @@ def _filled(config: Config | None) -> Config | None:
     return {**config, **parts}
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False)
 class TokenTable:
     """Facts about tokens.

@@ -18,7 +18,7 @@ A walk continues at i + 1 if it enters node i, and at end[i] if it skips it.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Self, TypeVar, final
+from typing import Any, Final, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,6 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 LONGEST: Final = (1 << 16) - 1  # what a depth can count
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False)
 class Trie:
     """A byte trie (see the module; all arrays are read-only).

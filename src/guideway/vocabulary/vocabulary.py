@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, Self, cast, final
+from typing import Any, Final, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +38,6 @@ _HALVES: Final = re.compile("[\ud800-\udfff]")
 NO_SPECIAL: Final[Mapping[str, int]] = MappingProxyType({})
 
 
-@final
 @dataclass(frozen=True, eq=False, init=False, repr=False)  # no slots: the cached properties
 class Vocabulary:
     """The tokens of one model, as bytes.

@@ -23,7 +23,7 @@ normal approximation is not: with γ ½ and 200 tokens, P(z > 4) is 2.5e-5, not 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, TypeAlias, cast, final
+from typing import Final, TypeAlias, cast
 
 import numpy as np
 import torch
@@ -71,7 +71,6 @@ def gamma_tail(count: int, least: float) -> float:
     return _total(-least, steps) if count else 0.0
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Urn:
     """Tokens of one green list: their positions, the size of the list, and its green tokens."""
@@ -147,7 +146,6 @@ NONE: Final[NDArray[np.int64]] = np.zeros(0, np.int64)
 ROUNDED: Final = 1e-9  # a variance that is nothing but rounding
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False)
 class Evidence:
     """The positions of a text that count, in order.
@@ -269,7 +267,6 @@ def evidence(
     )
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Window:
     """The part of a text with the clearest mark.

@@ -36,7 +36,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Final, Literal, TypeAlias, final
+from typing import Final, Literal, TypeAlias
 
 import numpy as np
 import torch
@@ -52,7 +52,6 @@ Kind: TypeAlias = Literal["left", "min", "self", "unigram", "synthid", "gumbel"]
 GREEN: Final = ("left", "min", "self", "unigram")  # those that colour tokens
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Scheme:
     """A watermark."""

@@ -11,7 +11,7 @@ expression, or parts of a combination, numbered from 0.
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias, cast, final
+from typing import Any, Final, TypeAlias, cast
 from typing import Literal as OneOf
 
 from guideway.chat.parts import parts_of
@@ -45,7 +45,6 @@ Standing: TypeAlias = OneOf["exact", "merged", "inert", "annotation", "names", "
 """
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Enforced:
     """A part of a source.
@@ -145,7 +144,6 @@ def _place(address: Address) -> str:
     return f"{_BOUND.sub('', document)}#{pointer}"
 
 
-@final
 class _Listing:
     """Lists one document; `read` are the addresses of the schemas that are used."""
 

@@ -19,7 +19,7 @@ from functools import cache, lru_cache, partial
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeAlias, cast, final
+from typing import Any, Final, NamedTuple, TypeAlias, cast
 from typing import Literal as OneOf
 
 from guideway.api.linting.enforcement import ABOUT_ONE_TYPE, schema_keywords
@@ -246,7 +246,6 @@ _COMBINED: Final = frozenset(("anyOf", "oneOf", "allOf", "$ref"))
 _SHAPES: Final = frozenset(("properties", "required", "additionalProperties", "items"))
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Finding:
     """A keyword of a schema in an engine.

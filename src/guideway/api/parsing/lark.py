@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Any, TypeAlias, cast, final
+from typing import Any, TypeAlias, cast
 
 from guideway.context_free.lark.grammar import END, LarkGrammar, LarkTable
 from guideway.context_free.lark.lowering import Place, Places
@@ -30,7 +30,6 @@ from guideway.sources.sources import Either, Source, Text
 Ends: TypeAlias = Callable[[Source, int], Sequence[int]]
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Leaf:
     """A terminal and its position."""
@@ -43,7 +42,6 @@ class Leaf:
 Option: TypeAlias = tuple[list[Leaf], int, Place]  # what is read, up to where, and the place there
 
 
-@final
 class Texts:
     """One text, and matches of regular expressions in it."""
 
@@ -105,7 +103,6 @@ def read(places: Places, texts: Texts, ends: Ends) -> list[Leaf] | None:
     return None
 
 
-@final
 class _Contextual:
     """The contextual lexer and the automaton, one step after the other."""
 

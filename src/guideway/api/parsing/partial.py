@@ -18,7 +18,7 @@ import dataclasses
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import lru_cache, partial
-from typing import Any, Final, Literal, TypeVar, cast, final
+from typing import Any, Final, Literal, TypeVar, cast
 
 from pydantic_core import SchemaValidator, from_json, to_json
 
@@ -89,7 +89,6 @@ def _reader(adapter: Any) -> "_Reader":
     return _Reader(adapter.core_schema, Place("").configured(config))
 
 
-@final
 class _Reader:
     """Reads data as one type; remembers the validators of its parts.
 

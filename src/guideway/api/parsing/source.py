@@ -9,7 +9,7 @@ marks in the text.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import Final, TypeAlias, final
+from typing import Final, TypeAlias
 
 from guideway.api.parsing.lark import Texts, captured
 from guideway.chat.parts import parts_of
@@ -27,7 +27,6 @@ Place: TypeAlias = Captured | Region
 NO_SPECIAL: Final = Vocabulary(())
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False)
 class Found:
     """A capture or region found in a text, with its bytes."""
@@ -75,7 +74,6 @@ def parts_read(source: Source) -> tuple[Source, ...]:
     return parts_of(source)
 
 
-@final
 class _Reader:
     """One text, with the known ends of the parts of sources in it."""
 

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import FunctionType
-from typing import Any, Final, TypeAlias, TypeVar, cast, final, get_args, get_origin
+from typing import Any, Final, TypeAlias, TypeVar, cast, get_args, get_origin
 
 from guideway.automaton.jit.records import LAYOUTS, Rows, Whole, i32, i64, kind_of, u32, u64
 
@@ -43,7 +43,6 @@ def llvm_type(kind: str) -> str:
     return "ptr" if kind[-1] in "*]&" else LLVM[kind]
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Operand:
     """A value: kind, LLVM text, and the constant or the length of the array if known."""
@@ -80,7 +79,6 @@ def common_kind(one: Operand, other: Operand) -> str:
     return SET if SET in kinds else SIGNED
 
 
-@final
 class Instructions:
     __slots__ = ("lines", "names", "slots")
 
@@ -210,7 +208,6 @@ class Instructions:
         self.add(f"store {name} {text}, ptr {place}")
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Intrinsic:
     """An instruction without a Python equivalent."""
@@ -221,7 +218,6 @@ class Intrinsic:
         raise NotImplementedError(self.name)
 
 
-@final
 @dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
 class Inner:
     """A function that only kernels call; `once`: always inlined."""

@@ -27,7 +27,6 @@ from typing import (
     TypeAlias,
     TypeVar,
     cast,
-    final,
     get_args,
     get_origin,
 )
@@ -107,7 +106,6 @@ def _c_type(hint: Any) -> Any:
     return ctypes.c_int64 if origin is Rows else origin
 
 
-@final
 class Table(Record, Generic[T]):
     """An array that grows, with its hash table; kernels write `table[index]` for its rows."""
 
@@ -154,7 +152,6 @@ def field_of(declared: Any, path: str) -> tuple[int, Any]:
     return offset + getattr(outer, name).offset, item
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Layout:
     """Size of a record in bytes; offset and kind of each field.

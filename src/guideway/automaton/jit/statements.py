@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final, cast, final
+from typing import Any, Final, cast
 
 from guideway.automaton.jit.operands import (
     BOOL,
@@ -27,7 +27,6 @@ CASTS: Final = {"int": SIGNED, "int64": SIGNED, "uint64": SET, "uint32": SET, "b
 CHOSEN: Final = {"min": "smin", "max": "smax"}
 
 
-@final
 class Expressions:
     """Expressions of a function: `kinds` of its variables so far, `whole` arrays with a length."""
 
@@ -306,7 +305,6 @@ class Expressions:
 SHORT: Final = 30  # instructions; shorter functions are always inlined: masks take 5 % less
 
 
-@final
 class Translation:
     """LLVM IR of one function, as `text`, and its `callees`; TypeError for unsupported code."""
 
@@ -566,7 +564,6 @@ class _Definition(ctypes.Structure):
     )
 
 
-@final
 class Kernels:
     """Declared functions with at most one result, which Python calls once they are loaded.
 

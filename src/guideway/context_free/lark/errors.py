@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Final, final
+from typing import Any, Final
 
 from guideway.context_free.lark.extensions import CLOSE, OPEN, Extended, Part, place_in
 from guideway.errors import (
@@ -83,7 +83,6 @@ def definition(name: str, text: str) -> re.Match[str] | None:
     return found and re.compile(re.escape(name)).search(text, found.start())
 
 
-@final
 @dataclass(slots=True)
 class Reading:
     """Texts that Lark reads, by path ("" for the grammar itself), and the last import."""

@@ -18,7 +18,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias, cast, final
+from typing import Final, TypeAlias, cast
 
 from guideway.errors import LimitError, SourceError, UnsupportedError
 from guideway.json_schema.source import JsonSchema
@@ -73,7 +73,6 @@ _INSTEAD: Final = {
 _CUTS: Final = ("substring_words", "substring_chars", "substring_chunks")
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Part:
     """A part of a grammar in guideway's own notation.
@@ -107,7 +106,6 @@ def place_in(path: str, text: str, position: int) -> str:
     return f"{path}, {found}" if path else found
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Extended:
     """A grammar with its parts replaced by strings, as Lark gets it.
@@ -161,7 +159,6 @@ def check_unmarked(read: Extended, path: str) -> None:
         )
 
 
-@final
 class _Reader:
     def __init__(self, text: str, nested: Nested, path: str, first: int) -> None:
         self._text, self._nested, self._path, self._first = text, nested, path, first

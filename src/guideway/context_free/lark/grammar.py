@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import compress
-from typing import Final, final
+from typing import Final
 
 from guideway.context_free.lark.extensions import Part
 from guideway.context_free.lowering import Production
@@ -11,7 +11,6 @@ from guideway.context_free.lowering import Production
 _FLAGS: Final = bytes.maketrans(b"01", b"\x00\x01")
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class LarkTerminal:
     """A terminal.
@@ -42,7 +41,6 @@ class LarkTerminal:
     solid: bool = False
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class LarkTable:
     """LALR(1) table, conflicts resolved as in Lark.
@@ -79,7 +77,6 @@ class LarkTable:
         return [*compress(self.terminals, bin(terminals & ~1)[:1:-1].encode().translate(_FLAGS))]
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Indentation:
     """Attributes of Lark's `Indenter`.
@@ -109,7 +106,6 @@ class Indentation:
         return self.opening | self.closing | self.items | own
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class LarkGrammar:
     """A loaded grammar.

@@ -5,7 +5,7 @@ from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from itertools import chain
-from typing import Any, Final, final
+from typing import Any, Final
 
 from guideway.context_free.lark.grammar import END, LarkTable
 from guideway.context_free.lowering import Production, least_texts
@@ -85,7 +85,6 @@ def tabulate(rules: Sequence[Any], start: str, strings: Collection[str] = ()) ->
     )
 
 
-@final
 class _Grammar:
     """A grammar in numbers.
 
@@ -150,7 +149,6 @@ class _Grammar:
         return found[::-1]
 
 
-@final
 class _States:
     """The LR(0) automaton: kernel items, and transitions by terminals and by rules."""
 
@@ -244,7 +242,6 @@ def _item_paths(grammar: _Grammar, states: _States) -> Iterator[tuple[int, int, 
             number += 1
 
 
-@final
 class _Answers:
     """Reductions by state; conflicts resolved as in Lark, by priority, and in favour of shifts."""
 

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property, lru_cache
 from heapq import heapify, heappop, heappush
 from itertools import chain
-from typing import Final, TypeAlias, final
+from typing import Final, TypeAlias
 
 from guideway.context_free.lark.grammar import END, Indentation, LarkGrammar, LarkTable
 from guideway.context_free.lowering import Production, least_texts
@@ -19,7 +19,6 @@ _REDUCTION: Final = 10  # fuel of a reduction: each takes 10 µs
 _Spot: TypeAlias = tuple[int, int]  # a state on some stack, and its margin
 
 
-@final
 class Automaton:
     """LALR automaton over interned stacks; `start` is the initial stack.
 
@@ -186,7 +185,6 @@ def check_length(rule: str, needed: int) -> None:
         )
 
 
-@final
 class _Rests:
     """The fewest characters of each rule (`rules`) and of each rest of a production."""
 
@@ -231,7 +229,6 @@ def _closing(symbols: Sequence[str], lines: tuple[str, str, str] | None) -> list
     return found[::-1]
 
 
-@final
 class Blocks:
     """Blocks, lines and brackets in rules; `least` gives the fewest terminals of each rule."""
 

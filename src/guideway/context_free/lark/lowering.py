@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import chain
-from typing import Final, cast, final
+from typing import Final, cast
 
 from guideway.context_free.gbnf import Alternative, Grammar, Item, Name, Terminal
 from guideway.context_free.lark.errors import within
@@ -60,7 +60,6 @@ TAB: Final = ord("\t")
 _APART: Final = (1 << NEWLINE, 1 << BLANK, 1 << TAB, ~(1 << NEWLINE | 1 << BLANK | 1 << TAB))
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Place:
     """LALR stack, number of open brackets, and widths of the blocks, innermost last."""
@@ -70,7 +69,6 @@ class Place:
     widths: tuple[int, ...]
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class ReadLine:
     """A partly read newline terminal that began at `place`.
@@ -85,7 +83,6 @@ class ReadLine:
     place: Place
 
 
-@final
 class Lines:
     """The Indenter of a grammar over its LALR stacks."""
 
@@ -192,7 +189,6 @@ _WORDS: Final = 4  # texts tried for a terminal
 _MARGINS: Final = [b"\n" + b" " * width for width in range(9)]  # tried for any width
 
 
-@final
 class Freedom:
     """The texts after which every LALR stack is taken to have a completion.
 
@@ -332,7 +328,6 @@ def lower_lark_contextual(grammar: LarkGrammar, parts: Mapping[str, Expr] | None
     return alt(texts, EPSILON) if places.may_end(start) else texts
 
 
-@final
 class Places(Stacked):
     """The template of one grammar; its arguments are places and partly read newlines.
 

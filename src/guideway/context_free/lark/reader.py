@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
 from itertools import chain, compress, product
-from typing import Any, Final, TypeAlias, final
+from typing import Any, Final, TypeAlias
 
 from guideway.context_free.lark.errors import Reading, placed_by_text, refusals, within
 from guideway.context_free.lark.extensions import COMMENT, PART, REGEX, STRING, Part
@@ -269,7 +269,6 @@ def with_empty(
     return _Rows(rules, empty, nothing, reading).all() if empty or nothing else rules
 
 
-@final
 class _Rows:
     """The rows found so far."""
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property, reduce
 from itertools import repeat
-from typing import Final, final
+from typing import Final
 
 from guideway.context_free.lark.grammar import END, LarkGrammar, LarkTable
 from guideway.context_free.lark.terminals import (
@@ -23,7 +23,6 @@ MANY_STRINGS: Final = 16  # more rivals become one guard
 _MANY_REGEXES: Final = 32  # 490 like /[a-z]+1x?/, one guard each, took 15 s to be refused
 
 
-@final
 @by_identity
 class Way:
     """Texts at which the lexer takes a terminal; most states share them.
@@ -44,7 +43,6 @@ class Way:
         return concat(self.guard, alt(*taken))
 
 
-@final
 class _Called:
     """Exits of a terminal under one name, their possible rivals, and ways by rivals tried."""
 
@@ -55,7 +53,6 @@ class _Called:
         self.ways: dict[int, Way] = {}
 
 
-@final
 class Scanners:
     """The lexers of all states; non-Lark `parts` are allowed where they have an action."""
 
@@ -285,7 +282,6 @@ class Scanners:
 _NEXT: Final = Control(left=-1)  # after a terminal: the text may end
 
 
-@final
 class LarkPushdown:
     """The `Pushdown` of a Lark automaton."""
 

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from itertools import chain
 from os import PathLike
 from pathlib import Path
-from typing import Final, Literal, TypeAlias, cast, final, get_args
+from typing import Final, Literal, TypeAlias, cast, get_args
 
 from guideway.context_free.lark.errors import definition, within
 from guideway.context_free.lark.extensions import Extended, Part, check_unmarked, extend, place_in
@@ -36,7 +36,6 @@ _MADE_OF: Final = (
 )  # fmt: skip
 
 
-@final
 @dataclass(frozen=True)
 class Lark(Source[str]):
     """The texts that a Lark grammar parses, as Lark itself reads it.
@@ -206,7 +205,6 @@ _INDENTER: Final = "lark.indenter.Indenter"
 _ITEMS: Final = "guideway.context_free.lark.indenter.ItemIndenter"
 
 
-@final
 class _Texts:
     """Texts of imported grammars by path; `beside` is the folder for relative imports."""
 

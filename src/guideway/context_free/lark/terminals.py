@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cache, cached_property, lru_cache
 from itertools import chain, islice
 from operator import itemgetter
-from typing import Final, final
+from typing import Final
 
 from guideway.context_free.lark.grammar import LarkGrammar, LarkTerminal
 from guideway.errors import LimitError, SourceError, UnsupportedError
@@ -50,7 +50,6 @@ def _matches(regex: str, marks: bool, solid: bool) -> Matches:
     return matches(_parsed(regex), marks, solid)
 
 
-@final
 class Named:
     """Strings that have names of their own among the matches of a regex."""
 
@@ -77,7 +76,6 @@ class Named:
         return alt(*(each for alike in self._like.values() for each in alike))
 
 
-@final
 class Terminal:
     """The languages of a terminal, computed on demand."""
 
@@ -152,7 +150,6 @@ class Terminal:
         return tuple(Exit(both(each.text, complement(texts)), each.after) for each in self.exits)
 
 
-@final
 class Rivals:
     """Terminals in lexer order, and which of them may match at a text; sets are bit sets.
 
@@ -219,7 +216,6 @@ def _only_word(regex: Terminal) -> bytes | None:
     return one_word(regex.exits[0].text)
 
 
-@final
 class _Words:
     """Index of strings by prefix."""
 

@@ -7,7 +7,6 @@ ids are one event: its probability is at the first end id of the main vocabulary
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import final
 
 import torch
 from jaxtyping import Float, Int
@@ -20,7 +19,6 @@ SHOWN = 5  # tokens in a message
 MOST = 2  # times as many tokens: with more of them, a text has other tokens than it is read with
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False)
 class Alignment:
     """A map from one vocabulary's logits to another's.

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from itertools import product
-from typing import Any, Final, TypeAlias, cast, final
+from typing import Any, Final, TypeAlias, cast
 
 from guideway.chat.messages import Plain
 from guideway.errors import SourceError, warn
@@ -25,7 +25,6 @@ Form: TypeAlias = tuple[bool, str | None]
 """How messages are given: arguments as dicts or as JSON, and the value for missing content."""
 
 
-@final
 class ChatTemplate:
     """The template of a transformers tokenizer."""
 

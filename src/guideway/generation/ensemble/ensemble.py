@@ -11,7 +11,7 @@ all others have.
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, TypeAlias, cast, final
+from typing import Any, Final, TypeAlias, cast
 
 import torch
 from jaxtyping import Float, Int
@@ -56,7 +56,6 @@ SAVED: Final = 256  # tokens that several prompts share, for which a further for
 NO_SUMS: Final[Mapping[Leaf, Tensor]] = {}
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class EnsembleCache:
     """State of an ensemble between steps.
@@ -76,7 +75,6 @@ class EnsembleCache:
     known: tuple[int, ...] = ()
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Backbone:
     """One model and its part of the ensemble.
@@ -267,7 +265,6 @@ class Backbone:
         return parts
 
 
-@final
 class Ensemble:
     """An expression that can be run: tokens in, logits of every leaf out.
 

@@ -3,7 +3,7 @@
 from collections import OrderedDict
 from collections.abc import Hashable
 from threading import Lock
-from typing import Any, Final, final
+from typing import Any, Final
 
 import torch
 
@@ -14,7 +14,6 @@ SHARE: Final = 8  # an eighth of a device's memory, which all of them may take
 MOST_BYTES: Final = 1 << 30  # on other devices than GPUs
 
 
-@final
 class Frames:
     """Frames by their key. `gw.clear_cache()` frees them.
 

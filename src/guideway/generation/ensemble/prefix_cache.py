@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import Any, Final, final
+from typing import Any, Final
 from weakref import ref
 
 import numpy as np
@@ -23,7 +23,6 @@ MOST_BYTES: Final = 1 << 29
 LEAST: Final = 16  # tokens; to read fewer again costs no more than a further forward
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class _Text:
     """A text that a model has read with an adapter: its tokens, and a cache of one row."""
@@ -36,7 +35,6 @@ class _Text:
     nbytes: int
 
 
-@final
 class PrefixCache:
     """Texts that models have read, bounded in memory. Threads may share one.
 

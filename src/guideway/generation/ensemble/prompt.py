@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, Final, final
+from typing import Any, Final
 
 from guideway.chat.messages import Message, Plain, read_messages
 from guideway.errors import ModelError, SourceError, UnsupportedError
@@ -35,7 +35,6 @@ PIECES: Final = 256  # of chats, whose tokens are kept for the next turn
 _WITHIN_CHARACTER: Final = range(0x80, 0xC0)  # bytes that begin no character of UTF-8
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Prompt:
     """A prompt as a model reads it.
@@ -51,7 +50,6 @@ class Prompt:
     taken: tuple[int, ...] = ()
 
 
-@final
 class PromptReader:
     """Reads texts and chat messages for one model.
 

@@ -6,7 +6,7 @@ calls a function, and `LastToken` keeps the last token alone, the shortest possi
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias, assert_never, final
+from typing import Any, TypeAlias, assert_never
 
 from guideway.chat.messages import Message, are_messages, read_messages
 from guideway.errors import SourceError
@@ -16,7 +16,6 @@ from guideway.models.protocol import LanguageModel
 Given: TypeAlias = str | Sequence[Message]
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class System:
     """A text before the prompt: a system message for chat messages."""
@@ -24,7 +23,6 @@ class System:
     text: str
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Rewritten:
     """The prompt that a function makes of the prompt."""
@@ -32,7 +30,6 @@ class Rewritten:
     function: Callable[[Any], Any]
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class LastToken:
     """The last token of the prompt alone."""
@@ -41,7 +38,6 @@ class LastToken:
 View: TypeAlias = System | Rewritten | LastToken
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Reading:
     """Source of a leaf's logits; equal readings are one leaf.

@@ -13,7 +13,7 @@ no text is cut:
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final, TypeAlias, final
+from typing import Final, TypeAlias
 
 import numpy as np
 
@@ -29,7 +29,6 @@ Taken: TypeAlias = tuple[int, ...]  # tokens at the end of the prompt that are w
 TRIES: Final = 32  # tokens refused for either limit in one step; each costs a draw
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Choices:
     """The choice that a constraint leaves at a position, which a detector recomputes."""
@@ -39,7 +38,6 @@ class Choices:
     before: tuple[int, ...]  # tokens at earlier free positions
 
 
-@final
 class Free:
     """Any text: every id that spells something, and the end ids."""
 
@@ -83,7 +81,6 @@ class Free:
         return True
 
 
-@final
 class Held:
     """A position in a constraint with a token budget.
 

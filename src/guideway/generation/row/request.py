@@ -4,7 +4,7 @@ import secrets
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Final, Literal, TypeAlias, final
+from typing import Final, Literal, TypeAlias
 
 import torch
 
@@ -19,7 +19,6 @@ OnError: TypeAlias = Callable[[int, GuidewayError], object]
 DEFAULT: Final = Sampling()
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Request:
     """One text to generate.
@@ -75,7 +74,6 @@ def raise_error(row: int, error: GuidewayError) -> None:
     raise error.in_row(row)
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Event:
     """One step of one row.
@@ -92,7 +90,6 @@ class Event:
     steps: tuple[TracedStep, ...] = ()
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Stats:
     """Costs of a generation. Times are in seconds.
@@ -130,7 +127,6 @@ class Stats:
     queue_time: float = 0.0
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Particle:
     """One of the texts of sequential Monte Carlo.
@@ -146,7 +142,6 @@ class Particle:
     log_weight: float
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Population:
     """The result of sequential Monte Carlo.

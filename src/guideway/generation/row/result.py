@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from html import escape
 from importlib.resources import files
-from typing import Any, Generic, final
+from typing import Any, Generic
 
 from typing_extensions import TypeVar
 
@@ -30,7 +30,6 @@ def _code() -> str:
 Value_co = TypeVar("Value_co", covariant=True, default=Any)
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Result(Generic[Value_co]):
     """One generated text and its value. `str(result)` is the text.

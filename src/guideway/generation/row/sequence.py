@@ -18,7 +18,7 @@ import copy
 import math
 import time
 from collections.abc import Callable
-from typing import Any, Final, final
+from typing import Any, Final
 
 from guideway.automaton.token_tries import Row
 from guideway.automaton.token_tries import count as count_tokens
@@ -36,7 +36,6 @@ from guideway.vocabulary.vocabulary import Vocabulary
 FORCED: Final = 128  # bytes of a forced string that the trace shows
 
 
-@final
 class Sequence:
     """The mutable state of a request.
 

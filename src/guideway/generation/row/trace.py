@@ -15,7 +15,7 @@ and in the playground reads it.
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, cast, final
+from typing import Any, cast
 
 import torch
 from jaxtyping import Float
@@ -25,7 +25,6 @@ from guideway.logits.filters import largest
 from guideway.vocabulary.vocabulary import Vocabulary
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Likely:
     """A token that is likely at some stage: its id, what it spells, its probability."""
@@ -35,7 +34,6 @@ class Likely:
     probability: float
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Stage:
     """The distribution after one stage.
@@ -54,7 +52,6 @@ class Stage:
     moved: float | None
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Standing:
     """The state of a constraint before a token.
@@ -73,7 +70,6 @@ class Standing:
     forced: bytes
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class TracedStep:
     """One step of one row.
@@ -137,7 +133,6 @@ def removed(log_allowed: float) -> float:
     return 0.0 - math.expm1(min(log_allowed, 0.0))  # not −0
 
 
-@final
 class Recorder:
     """Records the stages of one step of some rows.
 

@@ -9,10 +9,8 @@
 import codecs
 import copy
 from collections.abc import Iterator
-from typing import final
 
 
-@final
 class Transcript:
     r"""Bytes that are read as text while they come.
 

@@ -6,7 +6,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache, reduce
-from typing import Any, Final, TypeAlias, TypeVar, cast, final
+from typing import Any, Final, TypeAlias, TypeVar, cast
 from urllib.parse import unquote
 
 from guideway.errors import GuidewayError
@@ -22,7 +22,6 @@ KeywordSet: TypeAlias = AbstractSet[str]
 _NO_RESOURCE: Final = ("", "#")  # identifiers that begin so open no resource
 
 
-@final
 class Targets(dict[str, Any]):
     """Schemas by reference, followed on demand.
 
@@ -317,7 +316,6 @@ def reaching(goals: Collection[int], edges: list[tuple[int, list[Any]]]) -> set[
     return found
 
 
-@final
 class Instances:
     """Parts that surely have an instance.
 
@@ -371,7 +369,6 @@ _Way: TypeAlias = "tuple[_Way, str | int] | None"  # parent and last key
 _ELSEWHERE: Final = frozenset(("$ref", *GROUPS))
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False)
 class LazySchema:
     """A schema and its parts, by id.

@@ -20,7 +20,7 @@ merged step by step, and their times are the greatest rank so far.
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from itertools import accumulate, groupby, pairwise
-from typing import Final, TypeAlias, final
+from typing import Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,6 @@ NEVER: Final = 1 << 40  # the rank of pairs that are not merged
 MOST_ROWS: Final = 4096  # of `clashes`, a few KB each
 
 
-@final
 class Merges:
     """The merges of a tokenizer; `whole`: bool[tokens], BPE makes the token of its own text.
 

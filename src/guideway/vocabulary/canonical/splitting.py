@@ -31,7 +31,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
-from typing import Any, Final, Literal, TypeAlias, final
+from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 
@@ -44,7 +44,6 @@ _BLOCK: Final = 256
 _HANGUL: Final = (*range(0x1161, 0x1176), *range(0x11A8, 0x11C3))  # vowels and ends of syllables
 
 
-@final
 class Characters:
     """The characters of one tokenizer; `normalises` if neighbours may change."""
 
@@ -187,7 +186,6 @@ _ATOM: Final = re.compile(
 _GROUP: Final = re.compile(r"\((?!\?)|\(\?i?:")
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Program:
     """A pattern, ready to run from step 0; `atoms` are one-character patterns.
@@ -212,7 +210,6 @@ def read_pattern(pattern: str) -> Program:
     return Program((*steps, ("match",)), tuple(reader.atoms))
 
 
-@final
 @dataclass(slots=True)
 class _Reader:
     pattern: str
@@ -321,7 +318,6 @@ GPT2: Final = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+
 """What `ByteLevel` splits by."""
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Claim:
     """Claims about a text so far, immutable.
@@ -339,7 +335,6 @@ class Claim:
     fresh: bool = True
 
 
-@final
 class Splitter:
     r"""One pattern; `start` is the claim before the first character.
 

@@ -16,7 +16,7 @@ The space that a tokenizer adds before a text is left out, so texts are cut alik
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final, final
+from typing import Any, Final
 
 from guideway.errors import brief
 from guideway.vocabulary.backend import Backend, Config, steps
@@ -35,7 +35,6 @@ FORMS: Final = frozenset({"NFC", "NFKC", "NFD", "NFKD"})
 DIGIT: Final = r"\p{N}"
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False)
 class Tokenization:
     """The steps by which a tokenizer cuts texts.

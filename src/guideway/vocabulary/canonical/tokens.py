@@ -25,7 +25,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from threading import RLock
-from typing import Any, Final, Self, TypeAlias, final
+from typing import Any, Final, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +45,6 @@ from guideway.vocabulary.canonical.tokenization import Tokenization, read_tokeni
 from guideway.vocabulary.self_check import probes
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Spelling:
     """Bytes of a text, as characters.
@@ -105,7 +104,6 @@ PartialMatches: TypeAlias = frozenset[int]
 NONE: Final[PartialMatches] = frozenset()
 
 
-@final
 class AddedTexts:
     """The texts of added tokens.
 
@@ -167,7 +165,6 @@ _UNKNOWN: Final = -1
 _BLOCK: Final = 4096
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Split:
     """One possible split of a text.
@@ -183,7 +180,6 @@ class Split:
     alone: bool = False
 
 
-@final
 class ExcludedPieces:
     """Token sequences that are never a whole piece, as a trie.
 
@@ -210,7 +206,6 @@ class ExcludedPieces:
         return self._nodes.get((node, token), 0) if node else 0
 
 
-@final
 class SplitSets:
     """The sets of splits of one tokenizer.
 
@@ -334,7 +329,6 @@ class SplitSets:
 End: TypeAlias = tuple[bytes, PartialMatches]
 
 
-@final
 class Groups:
     """The groups of one vocabulary.
 
@@ -392,7 +386,6 @@ _MOST_LOOKED: Final = 4096  # tokens inside of one character
 _MOST_COMPLETIONS: Final = 8
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class State:
     """State of a sequence of tokens.
@@ -408,7 +401,6 @@ class State:
     begun: PartialMatches
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Completions:
     """Token sequences that complete a character, and True if there may be `others`."""
@@ -417,7 +409,6 @@ class Completions:
     others: bool
 
 
-@final
 class CanonicalAutomaton:
     """Tokens that may follow each other, for one tokenizer.
 
