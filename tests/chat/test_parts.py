@@ -34,8 +34,6 @@ def test_what_is_long_is_cut_in_its_middle():
         assert "…" in written(source)
 
 
-# Every kind of source that is made of others is known by its parts.
-
 A, B, C = Literal("a"), Literal("b"), Literal("c")
 MADE = [
     (A + B, (A, B)),

@@ -5,9 +5,8 @@ import json
 from typing import Annotated, Any, Literal, TypedDict
 
 import pytest
-from jsonschema.validators import validator_for
+from jsonschema import Draft202012Validator
 from pydantic import BaseModel, Field
-from referencing import Registry
 
 import guideway as gw
 from guideway.api.parsing.values import read_value
@@ -19,15 +18,11 @@ from tool_samples import MARKED, PLAIN, QWEN, written
 
 
 class Point(TypedDict):
-    """Where."""
-
     x: float
     y: int | None
 
 
 class Many(TypedDict, total=False):
-    """What an argument may be."""
-
     text: str
     number: float
     whole: int
@@ -131,8 +126,6 @@ def test_a_string_does_not_hold_the_end_of_its_element(form):
          "prefixItems of which some may be missing"),
         ({"properties": {"from": {"type": "null"}}}, "the name 'from'"),
         ({"properties": {"a-b": {"type": "null"}}}, "the name 'a-b'"),
-        ({"properties": {}, "required": ["b"]}, "a value of any type"),
-        ({"properties": {"a": {"$ref": "#/properties/a/items"}}, "$defs": {}}, None),
         ({"properties": {"a": {"type": "array", "items": {"$ref": "#/properties/a"}}}},
          "values within values more than 32 deep, or that hold themselves"),
         ({"properties": {"a": {"oneOf": [{"type": "array", "items": {"type": "null"}},
@@ -145,11 +138,9 @@ def test_a_string_does_not_hold_the_end_of_its_element(form):
 )  # fmt: skip
 def test_what_has_no_form_is_refused_by_name(schema, feature):
     source = gw.tools([{"name": "f", "parameters": schema}], "pythonic")
-    with pytest.raises(gw.GuidewayError) as caught:
+    with pytest.raises(UnsupportedError) as caught:
         gw.compile(source, PLAIN)
-    if feature is not None:
-        assert isinstance(caught.value, gw.UnsupportedError)
-        assert caught.value.feature == feature
+    assert caught.value.feature == feature
 
 
 def test_schemas_of_one_kind_are_followed():
@@ -164,15 +155,7 @@ def test_schemas_of_one_kind_are_followed():
     }
     tool = {"name": "f", "parameters": schema}
     constraint = gw.compile(gw.tools([tool], "pythonic", "required", parallel=False), PLAIN)
-    for good in (
-        "",
-        "a=[True, True]",
-        'a="xy"',
-        'b={"k": 1}',
-        "b={}",
-        "c=[1,2]",
-        "c=[1,2, 3], d=[]",
-    ):
+    for good in ("", "a=[True, True]", 'a="xy"', 'b={"k": 1}', "b={}", "c=[1,2, 3], d=[]"):
         assert constraint.matches(f"[f({good})]"), good
     for bad in ("a=[False]", 'a="xyz"', 'b={"k": 2}', "c=[1]", "c=[1,2,3,4]", "d=[None]", "a=True",
                 "b={}, a=[]", ", a=[]", "a=[],"):  # fmt: skip
@@ -190,7 +173,6 @@ class Edit(BaseModel):
     note: str | None = None
     kind: Literal["a", "b"] = "a"
     lines: list[int] = []
-    name: Annotated[str, Field(min_length=1, max_length=3)] = "x"
     other: "str | int" = 1
     part: "Edit | None" = None
 
@@ -205,20 +187,13 @@ def call(**values: str) -> str:
     ({"path": "/a\n", "text": CODE, "kind": "b"}, {"path": "/a\n", "text": CODE, "kind": "b"}),
     ({"path": "/", "text": "", "note": "null"}, {"path": "/", "text": "", "note": None}),
     ({"path": "/", "note": "12", "lines": "[1, 2]"}, {"path": "/", "note": "12", "lines": [1, 2]}),
-    ({"path": "/", "name": "éé"}, {"path": "/", "name": "éé"}),
     ({"path": "/", "other": '"a"'}, {"path": "/", "other": "a"}),
     ({"path": "/", "other": "7"}, {"path": "/", "other": 7}),
     ({"path": "/", "part": '{"path": "/b"}'}, {"path": "/", "part": {"path": "/b"}}),
-    ({"path": "a"}, None),
     ({"text": "x"}, None),
     ({"text": "x", "path": "/"}, None),
-    ({"path": "/", "name": "long"}, None),
-    ({"path": "/", "name": ""}, None),
-    ({"path": "/", "kind": "c"}, None),
     ({"path": "/", "kind": '"a"'}, None),
     ({"path": "/", "lines": "[a]"}, None),
-    ({"path": "/", "other": "a"}, None),
-    ({"path": "/", "text": "a\n</parameter>b"}, None),
     ({"path": "/", "part": '{"path": "b"}'}, None),
     ({"path": "/", "unknown": "b"}, None),
 ])  # fmt: skip
@@ -314,9 +289,8 @@ def test_a_call_has_several_heads(form: str, text: str):
 
 
 def test_a_head_of_harmony_has_a_space_before_its_type():
-    head = " to=functions.Edit<|channel|>commentaryjson"
-    constraint = gw.compile(gw.tools([Edit], "harmony"), MARKED)
-    assert not constraint.matches(head + '<|message|>{"path":"/"}')
+    wrong = ' to=functions.Edit<|channel|>commentaryjson<|message|>{"path":"/"}'
+    assert not gw.compile(gw.tools([Edit], "harmony"), MARKED).matches(wrong)
 
 
 # Strings as they stand, whatever words the schema has for them: what is read back satisfies it.
@@ -325,20 +299,12 @@ STRING, NULL, NUMBER = {"type": "string"}, {"type": "null"}, {"type": "integer"}
 TEXTS = ["", "a", "b", "ab", "abc", "null", "1", "true", "[]", '"a"', '{"a": "b"}', "é"]
 
 
-def satisfies(whole: dict[str, Any], value: Any) -> bool:
-    kind = validator_for(whole, default=validator_for({"$schema": LATEST}))
-    return kind(whole, registry=Registry()).is_valid(value)
-
-
-LATEST = "https://json-schema.org/draft/2020-12/schema"
-
-
 def check(whole: dict[str, Any], *, is_text: bool) -> None:
     """Texts of the argument `a` are those that the schema allows, read back."""
     listed = parameters("f", JsonSchema(whole))
     one = next(each for each in listed if each.name == "a")
     assert one.is_text == is_text
-    constraint = gw.compile(elements((one,), QWEN) + "", PLAIN)
+    constraint, judge = gw.compile(elements((one,), QWEN) + "", PLAIN), Draft202012Validator(whole)
     for text in TEXTS:
         written = f"<parameter=a>\n{text}\n</parameter>\n"
         try:
@@ -346,7 +312,18 @@ def check(whole: dict[str, Any], *, is_text: bool) -> None:
         except ValueError:
             assert not constraint.matches(written)
             continue
-        assert constraint.matches(written) == satisfies(whole, read), (text, read)
+        assert constraint.matches(written) == judge.is_valid(read), (text, read)
+
+
+DEFINITIONS = {
+    "s": STRING,
+    "a/b": STRING,
+    "a b": STRING,
+    "anchored": {"$anchor": "here", "type": "string"},
+    "named": {"$id": "there", "type": "string"},
+    "n": NUMBER,
+    "to n": {"$ref": "#/$defs/n"},
+}
 
 
 @pytest.mark.parametrize(
@@ -354,15 +331,11 @@ def check(whole: dict[str, Any], *, is_text: bool) -> None:
     [
         STRING,
         {"type": ["string", "null"]},
-        {"type": ["string"]},
-        {"allOf": [STRING]},
         {"allOf": [STRING, {"minLength": 2}, {"maxLength": 3}]},
-        {"$ref": "#/$defs/s"},
         {"$ref": "#here"},
         {"$ref": "there"},
         {"$ref": "#/$defs/a~1b"},
         {"$ref": "#/$defs/a%20b"},
-        {"$ref": "#/properties/b"},
         {"$ref": "#/$defs/s", "maxLength": 1},
         {"type": "string", "anyOf": [STRING, NULL]},
         {"anyOf": [STRING, {"type": "null", "not": {}}]},
@@ -374,17 +347,14 @@ def check(whole: dict[str, Any], *, is_text: bool) -> None:
         {"oneOf": [NUMBER, {"type": "string", "minLength": 2}], "type": "string"},
         {"anyOf": [STRING, NULL], "oneOf": [{"const": "b"}, NULL]},
         {"not": {"type": ["number", "boolean", "array", "object"]}},
-        {"type": "string", "not": {"const": "a"}},
         {"type": "string", "not": {"not": {"pattern": "a|c"}}},
         {"type": "string", "pattern": "(?i)^A(?=[BC])"},
         {"type": "string", "pattern": "(?x) B $ # ends so"},
-        {"type": "string", "not": {"type": "string", "enum": []}},
         {"type": ["string", "null"], "not": {"type": "string", "minLength": 1}},
         {"type": "string", "minLength": 3, "maxLength": 1},
         {"enum": ["a", None]},
         {"enum": ["a", "null"]},
         {"enum": ["a", "abc", ""], "maxLength": 1},
-        {"enum": ["a", "b"], "const": "b"},
         {"enum": ["a"], "const": "b", "type": ["string", "null"]},
         {"type": "string", "if": {"minLength": 2}, "then": {"pattern": "c"}},
         {"type": "string", "if": {"const": "a"}, "else": {"maxLength": 0}},
@@ -392,20 +362,11 @@ def check(whole: dict[str, Any], *, is_text: bool) -> None:
         {"type": ["string", "null"], "if": {"type": "string", "minLength": 1}, "then": STRING},
         {"type": "string", "minimum": 4, "format": "nobody knows this"},
         {"type": ["string", "null"], "if": {"minLength": 1}, "then": STRING, "else": STRING},
+        {"anyOf": [{"const": "a"}, {"type": "null", "allOf": [{"format": "date"}]}]},
     ],
 )
 def test_strings_stand_as_they_are(schema: dict[str, Any]):
-    definitions = {
-        "s": STRING,
-        "a/b": STRING,
-        "a b": STRING,
-        "n": {"$anchor": "here", "type": "string"},
-        "i": {"$id": "there", "type": "string"},
-    }
-    check(
-        {"type": "object", "properties": {"a": schema, "b": STRING}, "$defs": definitions},
-        is_text=True,
-    )
+    check({"properties": {"a": schema, "b": STRING}, "$defs": DEFINITIONS}, is_text=True)
 
 
 @pytest.mark.parametrize("schema", [
@@ -419,27 +380,24 @@ def test_strings_stand_as_they_are(schema: dict[str, Any]):
     {"enum": ["a", 1, True, [], {"a": "b"}]},
     {"$ref": "#/properties/b"},
     {"$ref": "#/$defs/n"},
-    {"$ref": "#/$defs/a%20b"},
+    {"$ref": "#/$defs/to%20n"},
     {"$ref": "#"},
 ])  # fmt: skip
 def test_all_else_is_json(schema: Any):
-    definitions = {"n": NUMBER, "a b": {"$ref": "#/properties/b"}}
-    check(
-        {"type": "object", "properties": {"a": schema, "b": NUMBER}, "$defs": definitions},
-        is_text=False,
-    )
+    whole = {"type": "object", "properties": {"a": schema, "b": NUMBER}, "$defs": DEFINITIONS}
+    check(whole, is_text=False)
 
 
-def test_a_string_may_have_a_format():
-    dated = {"type": "null", "allOf": [{"format": "date"}]}
-    check({"properties": {"a": {"anyOf": [{"const": "a"}, dated]}}}, is_text=True)
-    for said, right in (({}, "2024-02-29"), ({"not": {"format": "date"}}, "2023-02-29")):
-        dated = {"type": "string", **(said or {"format": "date"})}
-        listed = parameters("f", JsonSchema({"properties": {"a": dated}, "required": ["a"]}))
-        constraint = gw.compile(elements(listed, QWEN), PLAIN)
-        for text in ("2024-02-29", "2023-02-29"):
-            written = f"<parameter=a>\n{text}\n</parameter>\n"
-            assert constraint.matches(written) == (text == right)
+@pytest.mark.parametrize(("keyword", "right", "wrong"), [
+    ({"format": "date"}, "2024-02-29", "2023-02-29"),
+    ({"not": {"format": "date"}}, "2023-02-29", "2024-02-29"),
+])  # fmt: skip
+def test_a_string_may_have_a_format(keyword: Any, right: str, wrong: str):
+    dated = {"type": "string", **keyword}
+    listed = parameters("f", JsonSchema({"properties": {"a": dated}, "required": ["a"]}))
+    constraint = gw.compile(elements(listed, QWEN), PLAIN)
+    assert constraint.matches(f"<parameter=a>\n{right}\n</parameter>\n")
+    assert not constraint.matches(f"<parameter=a>\n{wrong}\n</parameter>\n")
 
 
 def test_many_conditions_of_a_string_are_read():
@@ -473,13 +431,11 @@ def test_arguments_of_gemma_are_in_the_order_of_the_alphabet():
     ("gemma4", ["<|tool_call>call:f{a:1}<tool_call|>", "<|tool_call>call:f{b:2}<tool_call|>"]),
 ])  # fmt: skip
 def test_arguments_may_be_one_of_several_objects(form: str, calls: list[str]):
-    each = [{"type": "object", "properties": {n: {"type": "integer"}}} for n in "ab"]
-    given = [
-        {
-            "name": "f",
-            "parameters": {"anyOf": [one | {"required": [*one["properties"]]} for one in each]},
-        }
+    each = [
+        {"type": "object", "properties": {name: {"type": "integer"}}, "required": [name]}
+        for name in "ab"
     ]
-    constraint = gw.compile(gw.tools(given, form, "required"), PLAIN)
+    tool = {"name": "f", "parameters": {"anyOf": each}}
+    constraint = gw.compile(gw.tools([tool], form, "required"), PLAIN)
     assert all(map(constraint.matches, calls))
     assert not constraint.matches(calls[0].replace("a", "c"))

@@ -81,7 +81,7 @@ def test_after_compiling_nothing_runs_out():
 
 
 @pytest.mark.parametrize("given", [0, -1, 2.5, True, "10"])
-@pytest.mark.parametrize("name", ["fuel", "table_bytes", "rows"])
+@pytest.mark.parametrize("name", ["fuel", "token_fuel", "table_bytes", "rows"])
 def test_limits_are_positive_integers(name, given):
     with pytest.raises(LimitError, match=f"{name} must be a positive integer"):
         Budget(**{name: given})
