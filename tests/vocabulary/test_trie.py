@@ -1,6 +1,5 @@
 """The trie against sorted sets of prefixes, which share no code with it."""
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -77,8 +76,4 @@ def test_a_longer_token_is_refused() -> None:
 
 def test_the_arrays_cannot_be_written() -> None:
     trie = Trie.build([b"a"])
-    arrays = [getattr(trie, name) for name in Trie.__slots__]
-    assert not any(array.flags.writeable for array in arrays)
-    assert [array.dtype for array in arrays] == [
-        np.dtype(kind) for kind in ("u1", "u2", "i4", "i4", "i4", "i4")
-    ]
+    assert not any(getattr(trie, name).flags.writeable for name in Trie.__slots__)

@@ -38,22 +38,16 @@ def test_width_may_exceed_the_tokens_and_an_end_id_may_lie_there() -> None:
     ({"tokens": [b"a", "b"]}, "token 1 is 'b' of type str: it must be bytes"),
     ({"tokens": [b"a", 3]}, "token 1 is 3"),
     ({"tokens": [b"a"], "eos_ids": [1]}, "end id must be a whole number from 0 to 0, not 1"),
-    ({"tokens": [b"a"], "eos_ids": [-1]}, "from 0 to 0, not -1"),
     ({"tokens": [b"a", b"b"], "eos_ids": [True]}, "from 0 to 1, not True"),
-    ({"tokens": [b"a"], "eos_ids": ["a"]}, "from 0 to 0, not 'a'"),
     ({"tokens": [b"a", b"b"], "width": 1}, "width must be at least the number of tokens, 2, not 1"),
-    ({"tokens": [b"a"], "width": True}, "tokens, 1, not True"),
     ({"tokens": [b"a"], "width": 2.0}, "tokens, 1, not 2.0"),
     ({"tokens": [b"a"], "lead": " "}, "lead must be bytes, not ' '"),
     ({"tokens": [b"a"], "special": {"<x>": 9}},
      "special token '<x>' must be a whole number from 0 to 0, not 9"),
     ({"tokens": [b"a"], "special": None}, "special must be a dict from names to ids, not None"),
-    ({"tokens": [b"a"], "special": {3: 0}}, "the names in special must be texts, not 3"),
     ({"tokens": [b"a"], "special": {"\ud800": 0}}, "must be texts, not '\\ud800'"),
     ({"tokens": [b"a"], "loss": None}, "loss must be a str, not None"),
-    ({"tokens": 5}, "tokens must be a list"),
     ({"tokens": b"ab"}, "tokens must be a list"),
-    ({"tokens": [b"a"], "eos_ids": None}, "eos_ids must be a list"),
     ({"tokens": [b"a"], "eos_ids": "0"}, "eos_ids must be a list"),
 ])  # fmt: skip
 def test_wrong_arguments_are_named(arguments: dict[str, Any], message: str) -> None:
@@ -62,11 +56,10 @@ def test_wrong_arguments_are_named(arguments: dict[str, Any], message: str) -> N
     assert message in str(error.value)
 
 
-@pytest.mark.parametrize("width", [10**8, 10**12])
-def test_a_width_beyond_what_rows_can_have_is_refused(width: int) -> None:
+def test_a_width_beyond_what_rows_can_have_is_refused() -> None:
     with pytest.raises(LimitError, match="width must be at most 16777216") as error:
-        Vocabulary([b"a"], width=width)
-    assert (error.value.limit, error.value.given, error.value.needed) == ("width", width, 1 << 24)
+        Vocabulary([b"a"], width=10**8)
+    assert (error.value.limit, error.value.given, error.value.needed) == ("width", 10**8, 1 << 24)
     assert Vocabulary([b"a"], width=1 << 24).width == 1 << 24
 
 
@@ -82,11 +75,9 @@ def test_spellable_bytes_and_closure_agree_with_brute_force(tokens: list[bytes |
 def test_vocabularies_are_equal_exactly_when_their_contents_are(
     left: list[bytes | None], right: list[bytes | None]
 ) -> None:
-    one, other = Vocabulary(left), Vocabulary(right)
+    one, other, again = Vocabulary(left), Vocabulary(right), Vocabulary(left)
     assert (one == other) == (one.tokens == other.tokens)
-    again = Vocabulary(left)
-    assert one == again
-    assert hash(one) == hash(again)
+    assert (one, hash(one)) == (again, hash(again))
 
 
 def test_every_part_of_the_content_counts_for_equality() -> None:

@@ -25,11 +25,16 @@ def changed(part: str, value: Any, name: str = "gpt2") -> Backend:
     return Backend.load(json.dumps(whole).encode(), name)
 
 
+DIGITS = {"type": "Digits", "individual_digits": True}
+PLAIN = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
+
+
 @pytest.mark.parametrize(("part", "value", "what"), [
     ("model.dropout", 0.5, "dropout to 0.5"),
     ("normalizer", {"type": "Lowercase"}, "Lowercase"),
     ("pre_tokenizer", {"type": "Whitespace"}, "Whitespace"),
     ("pre_tokenizer.add_prefix_space", True, "'add_prefix_space': True"),
+    ("pre_tokenizer", {"type": "Sequence", "pretokenizers": [PLAIN, DIGITS]}, "Digits"),
     ("added_tokens", [added("<end>", 16, single_word=True)], "depends on the text beside"),
     ("added_tokens", [added("a'", 16, special=False, lstrip=True)], "depends on the text beside"),
 ])  # fmt: skip
@@ -39,18 +44,9 @@ def test_what_is_not_followed_is_refused_by_name(part: str, value: Any, what: st
     assert what in str(caught.value)
 
 
-def test_what_comes_after_bytes_is_refused() -> None:
-    level = json.loads(TOKENIZERS["gpt2"])["pre_tokenizer"]
-    digits = {"type": "Digits", "individual_digits": True}
-    both = {"type": "Sequence", "pretokenizers": [level, digits]}
-    with pytest.raises(gw.UnsupportedError, match="Digits"):
-        read_tokenization(changed("pre_tokenizer", both))
-
-
 def test_a_pattern_that_leaves_characters_out_is_refused() -> None:
     split = {"type": "Split", "pattern": {"Regex": "[ab]"}, "behavior": "Removed", "invert": True}
-    plain = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
-    parts = [split, {**plain, "use_regex": False}]
+    parts = [split, {**PLAIN, "use_regex": False}]
     own = changed("pre_tokenizer", {"type": "Sequence", "pretokenizers": parts})
     with pytest.raises(gw.UnsupportedError, match=r"leaves '.*' out of all pieces"):
         CanonicalAutomaton.of(own, vocabulary("gpt2").tokens)
