@@ -139,8 +139,6 @@ def test_special_tokens_that_a_source_names_stand_as_they_are_read() -> None:
     named["added_tokens"] += [{**named["added_tokens"][0], "id": 30, "content": "<b>"}]
     text = json.dumps(named).encode()
     own = gw.Vocabulary.from_tokenizer_json(text, eos="<end>")
-    from tokenizers import Tokenizer
-
     tokenizer = Tokenizer.from_buffer(text)
     source = gw.Choice(["a"]) + gw.special("<b>") + gw.Choice(["b", ""])
     constraint = gw.compile(source, own, canonical=tokenizer)
@@ -170,8 +168,6 @@ def test_tables_and_other_tokenizers_are_refused_by_name() -> None:
         with pytest.raises(gw.SourceError, match=f"canonical is {truth}: guideway.compile needs"):
             gw.compile("a", vocabulary("gpt2"), canonical=truth)
     own = gw.Vocabulary.from_tokenizer_json(word_piece(), eos="[SEP]")
-    from tokenizers import Tokenizer
-
     with pytest.raises(gw.UnsupportedError, match="its model is WordPiece"):
         gw.compile(gw.Text(), own, canonical=Tokenizer.from_buffer(word_piece()))
 

@@ -6,8 +6,8 @@ import guideway as gw
 from guideway.constraint.comparison import conflict, undecided
 from guideway.language.finite_languages import Decisions
 from guideway.sources.sources import Source
+from random_walks import BYTES
 
-BYTES = gw.Vocabulary([bytes((b,)) for b in range(256)] + [b"<eos>"], {256})
 OBJECT = gw.JsonSchema({"type": "object", "required": ["a"]})
 ARRAY = gw.JsonSchema({"type": "array"})
 NEST = gw.Gbnf('root ::= "(" root ")" | "x"')

@@ -2,7 +2,7 @@
 
 import multiprocessing
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
@@ -115,28 +115,15 @@ def test_forced_tokens_and_text_are_those_of_the_state():
     assert (matcher.forced_text(), matcher.forced_tokens()) == ("", ())
 
 
-def test_thoughts_are_free_up_to_the_id_that_ends_them():
-    vocabulary = gw.Vocabulary([b"a", b"b", b"", b"<eos>"], {3}, special={"<end>": 2})
-    source = gw.thinking(gw.Regex("ab"), begin=None, end=2)
-    matcher = gw.Matcher(gw.compile(source, vocabulary))
-    assert matcher.accept_tokens([1, 1, 0, 2, 0, 1, 3])
-    matcher.rollback(4)
-    assert matcher.validate_tokens([3]) == 0  # the text does not end within the thoughts
-    assert matcher.accept_tokens([0, 0, 2])
-    assert matcher.validate_tokens([1]) == 0
-
-
 # A batch is filled like one row after another, however many threads help.
 
 
-def matchers_after(texts: Sequence[tuple[int, list[int]]]) -> list[gw.Matcher]:
-    made: list[gw.Matcher] = []
-    for number, tokens in texts:
-        matcher = gw.Matcher(CONSTRAINTS[number])
-        for token in tokens:
-            matcher.accept_token(token)
-        made.append(matcher)
-    return made
+def matcher_after(number: int, tokens: Sequence[int]) -> gw.Matcher:
+    """A cursor of a constraint, after those of the tokens that it takes."""
+    matcher = gw.Matcher(CONSTRAINTS[number])
+    for token in tokens:
+        matcher.accept_token(token)
+    return matcher
 
 
 def one_by_one(matchers: Sequence[gw.Matcher | None]) -> np.ndarray:
@@ -152,7 +139,8 @@ TEXTS = st.lists(st.tuples(st.integers(0, 3), st.lists(st.integers(0, 4), max_si
 
 @given(TEXTS, st.sampled_from([0.0, 10.0]), st.sampled_from([None, 1, 3]), st.booleans(), st.data())
 def test_a_batch_is_its_rows(texts, alone: float, threads: int | None, late: bool, data) -> None:
-    matchers: list[gw.Matcher | None] = data.draw(st.permutations([*matchers_after(texts), None]))
+    made = [*(matcher_after(*each) for each in texts), None]
+    matchers: list[gw.Matcher | None] = data.draw(st.permutations(made))
     for constraint in CONSTRAINTS[: data.draw(st.integers(0, 4))]:
         constraint.forget()
     for bitmask in (
@@ -172,20 +160,19 @@ def test_rows_behind_the_last_matcher_stay_as_they_are() -> None:
     assert bitmask.tolist() == [[8, 0], [7, 7], [7, 7]]
 
 
-class Slow:
-    """A constraint whose masks take until others have begun theirs."""
+class Made:
+    """A constraint of one state, whose mask a function makes."""
 
     vocabulary = VOCABULARY
 
-    def __init__(self, meeting: threading.Barrier) -> None:
-        self._meeting = meeting
+    def __init__(self, mask: Callable[[], np.ndarray]) -> None:
+        self._mask = mask
 
     def start(self) -> int:
         return 0
 
     def mask(self, state: int) -> np.ndarray:
-        self._meeting.wait(timeout=10)
-        return np.array([state + 1, 0], np.uint32)
+        return self._mask()
 
 
 def test_constraints_that_take_long_are_served_at_the_same_time(monkeypatch) -> None:
@@ -193,41 +180,44 @@ def test_constraints_that_take_long_are_served_at_the_same_time(monkeypatch) -> 
     monkeypatch.setattr(batch, "_cores", lambda: 3)
     monkeypatch.setattr(batch, "_pools", {})
     meeting = threading.Barrier(2)
+
+    def mask() -> np.ndarray:
+        meeting.wait(timeout=10)
+        return np.array([1, 0], np.uint32)
+
     first = gw.Matcher(CONSTRAINTS[3])  # done by the caller's thread before it calls for help
-    matchers = [first, *(gw.Matcher(Slow(meeting)) for _ in range(2))]
     bitmask = np.zeros((3, 2), np.int32)
-    gw.fill_bitmask(matchers, bitmask)
+    gw.fill_bitmask([first, gw.Matcher(Made(mask)), gw.Matcher(Made(mask))], bitmask)
     assert bitmask.tolist() == [[8, 0], [1, 0], [1, 0]]
-
-
-class Broken(Slow):
-    def mask(self, state: int) -> np.ndarray:
-        if threading.current_thread() is not threading.main_thread():
-            self._meeting.wait(timeout=10)
-            raise GuidewayError("no mask")
-        return super().mask(state)
 
 
 def test_what_fails_in_another_thread_is_raised_here(monkeypatch) -> None:
     monkeypatch.setattr(batch, "ALONE", 0.0)
     monkeypatch.setattr(batch, "_cores", lambda: 2)
     meeting = threading.Barrier(2)
-    first = gw.Matcher(CONSTRAINTS[3])
-    matchers = [first, *(gw.Matcher(Broken(meeting)) for _ in range(2))]
+
+    def mask() -> np.ndarray:
+        meeting.wait(timeout=10)
+        if threading.current_thread() is not threading.main_thread():
+            raise GuidewayError("no mask")
+        return np.array([1, 0], np.uint32)
+
+    matchers = [gw.Matcher(each) for each in (CONSTRAINTS[3], Made(mask), Made(mask))]
     with pytest.raises(GuidewayError, match="no mask"):
         gw.fill_bitmask(matchers, np.zeros((3, 2), np.int32))
 
 
-class Held(Slow):
+class Held(Made):
     """A constraint whose masks wait until they are released."""
 
     def __init__(self) -> None:
+        super().__init__(lambda: np.array([6, 0], np.uint32))
         self.released, self.times = threading.Event(), 0
 
     def mask(self, state: int) -> np.ndarray:
         self.times += 1
         assert self.released.wait(timeout=10)
-        return np.array([6, 0], np.uint32)
+        return super().mask(state)
 
 
 @pytest.mark.parametrize("threads", [None, 1])
@@ -235,7 +225,7 @@ def test_late_rows_are_reported_and_others_are_not_held_up(monkeypatch, threads)
     monkeypatch.setattr(batch, "_pools", {})
     held = [Held(), Held()]
     slow = [gw.Matcher(one) for one in held]
-    matchers = [slow[0], slow[0].fork(), slow[1], *matchers_after([(0, []), (1, [0])])]
+    matchers = [slow[0], slow[0].fork(), slow[1], matcher_after(0, []), matcher_after(1, [0])]
     expected = one_by_one([None, None, None, *matchers[3:]])[3:]
     bitmask = np.full((5, 2), -1, np.int32)
     CONSTRAINTS[1].forget()
@@ -288,15 +278,15 @@ def test_a_slow_row_holds_up_new_states_of_its_own_constraint_only(monkeypatch) 
 
 
 def test_a_row_that_fails_after_the_deadline_is_raised_when_it_is_asked_for(monkeypatch) -> None:
-    class Failing(Held):
-        def mask(self, state: int) -> np.ndarray:
-            super().mask(state)
-            raise GuidewayError("no mask")
+    released = threading.Event()
 
-    held = Failing()
-    matchers, bitmask = [gw.Matcher(held)], np.zeros((1, 2), np.int32)
+    def mask() -> np.ndarray:
+        assert released.wait(timeout=10)
+        raise GuidewayError("no mask")
+
+    matchers, bitmask = [gw.Matcher(Made(mask))], np.zeros((1, 2), np.int32)
     assert gw.fill_bitmask(matchers, bitmask, deadline=0.0) == [0]
-    held.released.set()
+    released.set()
     with pytest.raises(GuidewayError, match="no mask"):
         gw.fill_bitmask(matchers, bitmask)
 
@@ -325,7 +315,7 @@ def test_wrong_arguments_are_refused(matchers, bitmask, options, error, said) ->
 
 def _in_a_child(answers) -> None:
     bitmask = np.zeros((2, 2), np.int32)
-    gw.fill_bitmask(matchers_after([(0, []), (1, [])]), bitmask)
+    gw.fill_bitmask([gw.Matcher(each) for each in CONSTRAINTS[:2]], bitmask)
     answers.put(bitmask.tolist())
 
 
@@ -334,8 +324,8 @@ def test_a_forked_process_has_threads_of_its_own(monkeypatch) -> None:
     if "fork" not in multiprocessing.get_all_start_methods():
         return
     monkeypatch.setattr(batch, "ALONE", 0.0)
-    matchers = matchers_after([(0, []), (1, [])])
     here = np.zeros((2, 2), np.int32)
+    matchers = [gw.Matcher(each) for each in CONSTRAINTS[:2]]
     gw.fill_bitmask(matchers, here)  # the parent has threads now
     context = multiprocessing.get_context("fork")
     answers = context.SimpleQueue()

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pytest
-from pydantic import AfterValidator, BaseModel, Field, TypeAdapter
+from pydantic import AfterValidator, Field, TypeAdapter, create_model
 from tokenizers import Tokenizer, decoders, models
 
 import guideway as gw
+from guideway.automaton.token_tries import unpack
 from random_walks import BYTES, masks_along
 from tool_samples import MARKED, SEARCH, Weather, add
 
@@ -67,16 +68,9 @@ def test_constraints_and_matchers_mean_the_same_in_another_process():
     for name, constraint in constraints.items():
         matchers[name] = matcher = gw.Matcher(constraint)
         while not matcher.is_terminated():
-            row = constraint.mask(matcher.state)
             left = constraint.distance(matcher.state)
-            tokens = [t for t in range(MARKED.width) if int(row[t // 32]) >> t % 32 & 1]
-            ends = [t for t in tokens if t in MARKED.eos_ids]
-            nearer = (
-                token
-                for token in tokens
-                if constraint.distance(constraint.advance(matcher.state, token)) < left
-            )
-            assert matcher.accept_token(ends[0] if ends else next(nearer))
+            nearer = unpack(constraint.mask_within(matcher.state, left)).tolist()
+            assert matcher.accept_token(nearer[-1] if left else min(MARKED.eos_ids))
     done = subprocess.run(
         [sys.executable, "-c", CHILD],
         input=pickle.dumps((constraints, matchers)),
@@ -135,21 +129,17 @@ def test_the_budget_and_the_tokenizer_go_along():
     assert again.mask(again.start()).tolist() == canonical.mask(canonical.start()).tolist() == [6]
 
 
-def made_here() -> Any:
-    class Here(BaseModel):
-        a: int
-
-    return Here
+HERE: Any = create_model("Here", a=int)  # as no module has it
 
 
 @pytest.mark.parametrize(
     "source",
     [
-        made_here(),
+        HERE,
         lambda a: a,
         Annotated[int, AfterValidator(lambda value: value)],
-        gw.tagged("<a>", made_here(), "</a>"),
-        gw.tools([made_here()]),
+        gw.tagged("<a>", HERE, "</a>"),
+        gw.tools([HERE]),
     ],
     ids=["a type of a function", "lambda", "a validator", "within regions", "a tool"],
 )

@@ -12,10 +12,10 @@ import pytest
 import guideway as gw
 from guideway.automaton.token_tries import unpack
 from plain_texts import short_strings
+from random_walks import BYTES
 from two_engines import Both, explored, vocabulary
 
 ABC = gw.Vocabulary([b"a", b"b", b"c", b"ab", b"ca", None, b"<eos>"], {6}, special={"c": 5})
-BYTES = gw.Vocabulary([bytes((b,)) for b in range(256)] + [b"<eos>"], {256})
 Ends = Callable[[str, int], set[int]]
 """Where texts that begin at a place may end."""
 
@@ -228,6 +228,10 @@ def test_thought_comes_before_an_answer():
     other = gw.thinking(bool, gw.special("c"), gw.Regex("b+"))
     letters = gw.compile(gw.thinking("a", gw.special("c"), "b"), ABC)
     assert letters.matches([gw.special(5), "a", gw.special("b"), "a"])  # "b" is a token there
+    numbered = gw.Matcher(gw.compile(gw.thinking("a", begin=None, end=5), ABC))
+    assert numbered.accept_tokens([1, 5])
+    assert numbered.validate_tokens([1]) == 0
+    assert numbered.accept_tokens([0, 6])
     assert gw.thinking(bool).answer("<think>x") is None
     assert gw.thinking(bool).answer("<think>x</think>\n\ntr") == "tr"
     assert gw.thinking(bool, end=gw.source("]")).answer("x]tr") == "tr"

@@ -16,17 +16,15 @@ from guideway.constraint.compiled import CompiledConstraint
 from guideway.constraint.lowering import lower_source
 from guideway.errors import GuidewayError, LimitError, UnsatisfiableError
 from guideway.language.derivative import Derivatives
-from guideway.language.expr import EMPTY
 from guideway.language.finite_languages import Decisions
 from guideway.sources.sources import Source
 from lark_samples import ERRORS, Blocks, OutOfFuelError, accepted, by_chance, parsed
 from plain_texts import matches, short_strings
+from random_walks import BYTES
 from regex_samples import oracle, reader, trees
 
 BALANCED = gw.Gbnf('root ::= ("(" root ")" | "x" root)?')
 NEST = gw.Gbnf('root ::= "(" root ")" | "x" | root root')
-
-BYTES = gw.Vocabulary([bytes((b,)) for b in range(256)] + [b"<eos>"], {256})
 
 
 def listed(most: int, low: int) -> gw.JsonSchema:
@@ -84,10 +82,6 @@ def test_what_cannot_be_decided_is_refused_by_name(source: Source, feature: str,
         lower_source(source)
 
 
-def test_alternatives_of_which_none_can_be_are_nothing() -> None:
-    assert lower_source((ONE | TWO) & gw.JsonSchema({"type": "object"}), Decisions()) is EMPTY
-
-
 def test_what_is_taken_from_special_tokens_leaves_texts() -> None:
     vocabulary = gw.Vocabulary([b"a", b"b", b"<s>"], special={"<s>": 2})
     made = gw.compile((gw.special("<s>") | "a") - gw.Regex("b"), vocabulary)
@@ -109,17 +103,11 @@ def test_operators_are_those_of_sets(left: str, right: str, operator: str) -> No
     combined = {"&": a & b, "|": a | b, "-": a - b, "~": ~a & ~b}[operator]
     first, second = oracle(left), oracle(right)
     accepts = reader(lower_source(combined))
-    belonging: list[str] = []
-    for text in ALGEBRA_WORDS:
-        here, there = bool(first.fullmatch(text)), bool(second.fullmatch(text))
-        expected = {
-            "&": here and there,
-            "|": here or there,
-            "-": here and not there,
-            "~": not here and not there,
-        }[operator]
-        assert accepts(text) == expected, text
-        belonging += [text] if expected else []
+    here = {text for text in ALGEBRA_WORDS if first.fullmatch(text)}
+    there = {text for text in ALGEBRA_WORDS if second.fullmatch(text)}
+    neither = {*ALGEBRA_WORDS} - here - there
+    belonging = {"&": here & there, "|": here | there, "-": here - there, "~": neither}[operator]
+    assert {text for text in ALGEBRA_WORDS if accepts(text)} == belonging
     machine = Derivatives(lower_source(combined & gw.Regex(r"[ab\n]*")))
     if belonging:
         assert machine.shortest(machine.start()).decode() == min(belonging, key=in_order)
@@ -157,7 +145,7 @@ def test_small_grammars_meet_regexes_as_lark_and_re_say(seed: int) -> None:
     text, dice = by_chance(seed), random.Random(seed)
     try:
         parser = lark.Lark(text, parser="lalr", lexer="contextual")
-        gw.compile(gw.Lark(text), gw.Vocabulary([bytes([b]) for b in range(256)]))
+        gw.compile(gw.Lark(text), BYTES)
     except (*ERRORS, GuidewayError):
         return
     known = parsed(parser, "abc", 6)
@@ -200,11 +188,7 @@ def test_what_is_compared_is_paid_for() -> None:
     schemas = {"type": "array", "items": {"type": "integer"}}, {"not": {"type": "integer"}}
     numbers, others = (gw.JsonSchema(schema, whitespace="compact") for schema in schemas)
     with pytest.raises(LimitError, match="compiling takes more than 400000 parts"):
-        gw.compile(
-            (numbers + "x") & others,
-            gw.Vocabulary([bytes((b,)) for b in range(256)]),
-            gw.Budget.untrusted(),
-        )
+        gw.compile((numbers + "x") & others, BYTES, gw.Budget.untrusted())
 
 
 # Shipped grammars that meet regexes: refused by name when compiled, or read to any length.
@@ -213,17 +197,17 @@ GRAMMARS = (
     "arithmetic", "json", "json_lines", "graphql", "lark", "mermaid", "regex", "sql", "toml", "xml",
     "yaml",
 )  # fmt: skip
-MEET_MEETINGS = (("(?s).{1,200}", True), (r"(?s).*\*.*", False), ("(?s).*ab.*", True))
-LONG = {(name, MEET_MEETINGS[0][0]) for name in ("mermaid", "toml", "yaml")}  # nightly
-MET = [
-    pytest.param(name, *met, marks=[pytest.mark.slow] if (name, met[0]) in LONG else [])
-    for name in GRAMMARS
-    for met in MEET_MEETINGS
-]
+SHORT = "(?s).{1,200}"
+LONG = ("mermaid", "toml", "yaml")  # which such a length makes slow
 
 
 @pytest.mark.untraced
-@pytest.mark.parametrize(("name", "regex", "wanted"), MET)
+@pytest.mark.parametrize(("name", "regex", "wanted"), [
+    *((name, SHORT, True) for name in GRAMMARS if name not in LONG),
+    *(pytest.param(name, SHORT, True, marks=pytest.mark.slow) for name in LONG),
+    *((name, r"(?s).*\*.*", False) for name in GRAMMARS),
+    *((name, "(?s).*ab.*", True) for name in GRAMMARS),
+])  # fmt: skip
 def test_no_mask_fails_once_all_is_compiled(name: str, regex: str, wanted: bool) -> None:
     grammar, partner = gw.grammar(name), gw.Regex(regex)
     try:
@@ -306,41 +290,35 @@ def _met(part: Part, regex: str) -> Part:
     return part[0] & gw.Regex(regex), part[1] & _matching(regex)
 
 
-def _any(dice: random.Random, depth: int) -> Part:
-    def inner() -> Part:
-        return _any(dice, depth - 1)
-
-    def grammar() -> Part:
-        return _met(dice.choice(TOGETHER_GRAMMARS), ".{0,4}")
-
-    def listed() -> Part:
-        texts = dice.sample(TEXTS, dice.randint(1, 3))
-        return gw.Choice(texts), {*texts}
-
-    def without() -> Part:
-        (source, texts), regex = grammar(), dice.choice(REGEXES)
+def _leaf(dice: random.Random) -> Part:
+    """A grammar that a regex meets, one without what it matches, or a list of texts."""
+    kind, regex = dice.randrange(3), dice.choice(REGEXES)
+    source, texts = _met(dice.choice(TOGETHER_GRAMMARS), ".{0,4}")
+    if kind == 0:
+        return _met((source, texts), regex)
+    if kind == 1:
         return source - gw.Regex(regex), texts - _matching(regex)
+    listed = dice.sample(TEXTS, dice.randint(1, 3))
+    return gw.Choice(listed), {*listed}
 
-    def followed() -> Part:
-        (one, texts), (other, more) = inner(), inner()
-        return one + other, {text + behind for text in texts for behind in more}
 
-    def repeated() -> Part:
-        (one, texts), low = inner(), dice.randrange(2)
-        twice = {text + behind for text in texts for behind in texts}
-        return gw.repeat(one, low, 2), twice | texts | ({""} if not low else set())
-
-    def either() -> Part:
-        (one, texts), (other, more) = inner(), inner()
-        return one | other, texts | more
-
-    def met() -> Part:
-        source, texts = inner()
-        regex = dice.choice(REGEXES)
-        return source & gw.Regex(regex), {text for text in texts if re.fullmatch(regex, text)}
-
-    flat = [lambda: _met(grammar(), dice.choice(REGEXES)), without, listed]
-    return dice.choice([*flat, followed, repeated, either, met] if depth else flat)()
+def _any(dice: random.Random, depth: int) -> Part:
+    kind = dice.choice(["leaf"] * 3 + ["met", "repeated", "followed", "either"])
+    if not depth or kind == "leaf":
+        return _leaf(dice)
+    (one, texts), (other, more) = _any(dice, depth - 1), _any(dice, depth - 1)
+    match kind:
+        case "met":
+            regex = dice.choice(REGEXES)
+            return one & gw.Regex(regex), {text for text in texts if re.fullmatch(regex, text)}
+        case "repeated":
+            low = dice.randrange(2)
+            twice = {text + behind for text in texts for behind in texts}
+            return gw.repeat(one, low, 2), twice | texts | ({""} if not low else set())
+        case "followed":
+            return one + other, {text + behind for text in texts for behind in more}
+        case _:
+            return one | other, texts | more
 
 
 @pytest.mark.untraced
