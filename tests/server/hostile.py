@@ -1,11 +1,10 @@
-"""Hostile requests by class, and good ones. Each is made from a random generator."""
+"""Hostile requests by class, and good ones."""
 
 import asyncio
 import contextlib
 import json
-import random
 import re
-from collections.abc import Callable
+from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,8 +34,8 @@ class Request:
     named: str = ""
 
 
-Maker = Callable[[random.Random], Request]
-HOSTILE: list[Maker] = []
+HOSTILE = defaultdict[str, list[Request]](list)
+"""Requests of each class."""
 BROKEN = frozenset({0, 400, 404, 405, 408, 413, 415, 431, 505})
 
 
@@ -56,16 +55,10 @@ def whole(kind: str, sent: bytes, answers: Any = (400,), named: str = "") -> Req
 
 def add(kind: str, *bodies: tuple[dict[str, Any], str], path: str = CHAT) -> None:
     """A class of requests with one field wrong, by what an error must name."""
-
-    def made(dice: random.Random) -> Request:
-        fields, named = dice.choice(bodies)
-        base: dict[str, Any] = {"messages": TALK, "max_tokens": 20} if path == CHAT else {}
-        if path == TEXT:
-            base = {"prompt": "Hi", "max_tokens": 20}
-        body = json.dumps({**base, **fields}).encode()
-        return whole(kind, encoded(body, path), {400, 404}, named)
-
-    HOSTILE.append(made)
+    needed = {CHAT: {"messages": TALK, "max_tokens": 20}, TEXT: {"prompt": "Hi", "max_tokens": 20}}
+    for fields, named in bodies:
+        body = json.dumps({**needed.get(path, {}), **fields}).encode()
+        HOSTILE[kind].append(whole(kind, encoded(body, path), {400, 404}, named))
 
 
 def add_sources(kind: str, form: str, *given: Any, named: str = "") -> None:
@@ -85,44 +78,64 @@ def chain(length: int) -> Any:
     return {"$defs": {**links, f"d{length}": {"$ref": "#/$defs/d0"}}, "$ref": "#/$defs/d0"}
 
 
-NUMBERS: list[Any] = ["x", [], {}, "1e400"]
-for name, wrong in {
-    "n": [10**9, 9, 0, -1, 1.5, *NUMBERS],
-    "max_tokens": [10**9, 10**30, 0, -5, 0.5, *NUMBERS],
-    "temperature": [-1, 10**9, float("nan"), float("inf"), *NUMBERS],
-    "top_p": [0, 2, -1, *NUMBERS],
-    "top_k": ["x", 1.5, []],
-    "seed": ["x", 1.5, []],
-    "presence_penalty": [3, -3, "x"],
-    "logit_bias": [{"99999": 1}, {"-1": 1}, {"a": 1}, {str(n): 1 for n in range(2000)}, [1], 1],
-    "stop": ["a" * 300, ["a"] * 17, [["a"]], 5, {"a": 1}],
-    "top_logprobs": [21, -1, "x"],
-    "stream": ["x", 5, []],
-    "stream_options": [[], 5, {"x": 1}],
-    "messages": [[], None, 5, "Hi", {}, [5], [None], [[]], TALK * 1025],
-    "model": ["gpt-6", 5, [], "../../etc/passwd"],
-    "response_format": [5, [], "json", {"type": "xml"}, {"type": "json_schema"}, {}],
-    "tools": [5, "x", [5], [TOOL] * 129, [{"type": "web_search"}], [{"type": "function"}]],
-    "guidance": [5, {"base": "x"}, {"base": "small", "plus": [[1, "x"]]}],
-    "watermark": ["x", 5],
-}.items():
-    add(f"wrong {name}", *(({name: each}, name.split("_")[0]) for each in wrong))
+def custom(**fields: Any) -> dict[str, Any]:
+    """A custom tool with one field wrong."""
+    return {"tools": [{"type": "custom", "custom": {"name": "a", **fields}}]}
 
+
+WRONG: list[tuple[dict[str, Any], int, str]] = [
+    ({"foo": 1}, 400, "foo is unknown"),
+    ({"structured_outputs": {"jsn": {}}}, 400, "did you mean 'json'"),
+    ({"structured_outputs": {"whitespace_pattern": " "}}, 400, "structured_outputs.whitespace"),
+    ({"structured_outputs": {"json": 3}}, 400, "must be an object or be true or false"),
+    ({"structured_outputs": {"json_object": False}}, 400, "must be true, not false"),
+    ({"structured_outputs": {"structural_tag": {"format": {"type": "x"}}}}, 400, "triggered_tags"),
+    ({"response_format": {"type": "x"}}, 400, "'json_schema'"),
+    ({"messages": []}, 400, "messages"),
+    ({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, 400, "text parts"),
+    ({"model": "gpt-6"}, 404, "gpt-6"),
+    ({"reasoning_effort": "high"}, 400, "reasoning_effort"),
+    ({"n": 100}, 400, "8"),
+    ({"n": True}, 400, "n must be a whole number, not true"),
+    ({"temperature": "0"}, 400, "temperature must be a number, not '0'"),
+    ({"stream": "true"}, 400, "stream must be true or false, not 'true'"),
+    ({"max_completion_tokens": 10**9}, 400, "max_completion_tokens must be at most 300"),
+    ({"min_p": 3}, 400, "min_p"),
+    ({"min_tokens": 9, "max_tokens": 3}, 400, "at most max_tokens, which is 3"),
+    ({"top_logprobs": 2}, 400, "needs logprobs: true"),
+    ({"logprobs": True, "best_of": 2}, 400, "logprobs does not go with best_of"),
+    ({"stream_options": {}}, 400, "needs stream: true"),
+    ({"logit_bias": {"99999": 1}}, 400, "99999"),
+    ({"structured_outputs": {"regex": "("}}, 400, "not closed"),
+    ({"structured_outputs": {"regex": "a"}, "ebnf": "b"}, 400, "structured_outputs, ebnf"),
+    ({"structured_outputs": {"json": {"$ref": "http://a/b"}}}, 400, "fetches nothing"),
+    ({"structured_outputs": {"regex": "a{11}"}, "max_tokens": 2}, 400, "11"),
+    ({"tools": [{"type": "web_search"}]}, 400, "web_search"),
+    ({"tools": [TOOL], "tool_choice": {"type": "function", "function": {"name": "x"}}}, 400, "x"),
+    ({"tools": [TOOL], "tool_choice": "perhaps"}, 400, "auto, required, none"),
+    ({"tools": [TOOL], "tool_choice": {"type": "allowed_tools", "tools": []}}, 400, "a list"),
+    ({"tools": [TOOL] * 129}, 400, "at most 128 items, not 129"),
+    ({"tools": [TOOL, TOOL]}, 400, "two tools have the name 'person'"),
+    ({"tools": [{"type": "function", "function": 3}]}, 400, "needs a name"),
+    (custom(format=3), 400, "tool 'a', format must"),
+    (custom(name="x</custom_tool_call>"), 400, "name must match"),
+    (custom(formatt={"type": "text"}), 400, "formatt is unknown"),
+    (custom(format={"type": "grammar"}), 400, "format.syntax is missing"),
+    ({"tools": [], "tool_choice": "required"}, 400, "no tools"),
+    ({"messages": [{"role": "assistant", "tool_calls": 3}]}, 400, "tool_calls must be a list"),
+    ({"stop": ["a" * 300]}, 400, "256"),
+    ({"stop": 3}, 400, "must be a string or be a list, not 3"),
+    ({"stream": True, "num_beams": 2}, 400, "search"),
+]
+"""Requests of a chat with something wrong: status, and what the error names."""
+for fields, *_ in WRONG:
+    add(f"wrong {next(iter(fields))}", (fields, ""))
 IMAGE = {"type": "image_url", "image_url": {"url": "http://a/b"}}
-add("messages", *(({"messages": [each]}, "") for each in (
-    {}, {"role": "user"}, {"role": 5, "content": "a"}, {"content": "a"},
-    {"role": "user", "content": 5}, {"role": "user", "content": [IMAGE]},
-    {"role": "user", "content": [{"type": "input_audio"}]},
-    {"role": "assistant", "content": None, "tool_calls": [5]},
+add("wrong messages", *(({"messages": messages}, "") for messages in (
+    None, 5, {}, [5], [None], TALK * 1025, [{}], [{"role": "user"}], [{"role": 5, "content": "a"}],
+    [{"role": "user", "content": 5}], [{"role": "user", "content": [IMAGE]}],
+    [{"role": "assistant", "content": None, "tool_calls": [5]}],
 )))  # fmt: skip
-add("unknown fields", *(({each: 1}, each) for each in ("foo", "temprature", "__class__", "n\0")))
-add("refused fields", *(({name: value}, name) for name, value in {
-    "audio": {"voice": "a"},
-    "chat_template": "{{ cycler.__init__.__globals__.os.popen('id').read() }}",
-    "previous_response_id": "resp_1",
-    "web_search_options": {},
-    "ignore_eos": True,
-}.items()))  # fmt: skip
 add_sources("deep schemas", "json", nested(80), nested(500))
 FETCHED = [{"$ref": f"{way}://127.0.0.1/x"} for way in ("http", "file")]
 add_sources("schemas that fetch", "json", *FETCHED)
@@ -148,23 +161,6 @@ add_sources(
 )  # fmt: skip
 CHOICES = [], "a", [5], [["a"]], ["a"] * 20_000, {"a": 1}
 add_sources("wrong choices", "choice", *CHOICES, named="choice")
-add(
-    "two sources",
-    ({"structured_outputs": {"regex": "a", "choice": ["b"]}}, "2 constraints"),
-    ({"guided_regex": "a", "response_format": {"type": "json_object"}}, "2 constraints"),
-)
-CHOSEN: list[Any] = [{"type": "function", "function": {"name": "x"}}, "x", 5]
-FUNCTIONS = [{"name": 5}, *({"name": "a", "parameters": each} for each in (5, {"type": 5}))]
-BROKEN_REGEX = {"type": "grammar", "syntax": "regex", "definition": "("}
-CUSTOM: list[dict[str, Any]] = [{}, *(
-    {"name": "a", "format": each} for each in ({"type": "grammar"}, 5, BROKEN_REGEX)
-)]  # fmt: skip
-add(
-    "tools",
-    *(({"tools": [TOOL], "tool_choice": each}, "") for each in CHOSEN),
-    *(({"tools": [{"type": "function", "function": each}]}, "") for each in FUNCTIONS),
-    *(({"tools": [{"type": "custom", **each}]}, "") for each in CUSTOM),
-)
 add("prompts", *(({"prompt": p}, "prompt") for p in ([], 5, None, [5], ["a"] * 65)), path=TEXT)
 add("many texts", ({"prompt": ["a"] * 64, "n": 8}, "512"), path=TEXT)
 add("other fields", *(({name: 1}, name) for name in ("suffix", "echo", "foo")), path=TEXT)
@@ -184,15 +180,15 @@ add("embeddings", ({"input": "a"}, "embeddings"), path="/v1/embeddings")
 
 
 def raw(kind: str, *sent: bytes, answers: Any = BROKEN) -> None:
-    HOSTILE.append(lambda dice: whole(kind, dice.choice(sent), answers))
+    HOSTILE[kind] += [whole(kind, each, answers) for each in sent]
 
 
 TALKED = json.dumps({"messages": TALK, "max_tokens": 3})
 raw("no JSON object", *map(encoded, (
     b"", b"{", b"[1]", b"5", b"null", b'"a"', b"\xff{}", b"\xef\xbb\xbf{}x",
-    TALKED.encode("utf-16"), TALKED.encode()[:-1], TALKED.encode().replace(b"Who?", b"\xc3("),
-    TALKED.encode().replace(b"Who?", b"\x00"), b'{"messages":' + b"[" * 9000,
-    b'{"a":' * 90 + b"1" + b"}" * 90,
+    TALKED.replace("3", "NaN").encode(), TALKED.encode("utf-16"), TALKED.encode()[:-1],
+    TALKED.encode().replace(b"Who?", b"\xc3("), TALKED.encode().replace(b"Who?", b"\x00"),
+    b'{"messages":' + b"[" * 9000, b'{"a":' * 90 + b"1" + b"}" * 90,
 )), answers={400})  # fmt: skip
 LONE = (
     *(TALKED.replace("Who?", text) for text in (r"\ud800", r"a\udfff", r"\udc00\ud800")),
@@ -235,7 +231,7 @@ raw(
 
 
 def leaving(kind: str, sent: bytes, wait: float = 0.05) -> None:
-    HOSTILE.append(lambda dice: Request(kind, ((sent, wait * dice.random()),), ends=False))
+    HOSTILE[kind] += [Request(kind, ((sent, wait * n / 4),), ends=False) for n in range(5)]
 
 
 LONG = json.dumps({"messages": TALK, "max_tokens": 1000, "min_tokens": 1000}).encode()

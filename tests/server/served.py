@@ -21,6 +21,7 @@ PERSON = {
     "additionalProperties": False,
 }
 TOOL = {"type": "function", "function": {"name": "person", "parameters": PERSON}}
+DATE = {"syntax": "regex", "definition": r"\d{4}-\d\d"}
 TALK = [{"role": "user", "content": "Who?"}]
 
 

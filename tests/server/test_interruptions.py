@@ -5,9 +5,8 @@ import json
 import os
 import signal
 import sys
-import threading
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx
@@ -31,29 +30,14 @@ def asked(number: int) -> dict[str, Any]:
     return {"max_tokens": 20, "structured_outputs": {"regex": f"[ab]{{2}}-{number}"}}
 
 
-class Later(threading.Thread):
-    """A request in a thread; its answer or its error."""
-
-    def __init__(self, server: Running, timeout: float = 120, **body: Any) -> None:
-        super().__init__(daemon=True)
-        self.server, self.timeout, self.body = server, timeout, body
-        self.answer: httpx.Response | None = None
-        self.error: Exception | None = None
-        self.start()
-
-    def run(self) -> None:
-        try:
-            self.answer = self.server.post(timeout=self.timeout, **self.body)
-        except httpx.HTTPError as error:
-            self.error = error
+@pytest.fixture
+def pool() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor() as made:
+        yield made
 
 
 def text(answer: httpx.Response) -> str:
     return answer.json()["choices"][0]["message"]["content"]
-
-
-def is_open(server: Running, count: int) -> bool:
-    return httpx.get(f"{server.address}/health").json()["open"] == count
 
 
 def test_another_compiler_comes_when_one_is_killed(server: Running) -> None:
@@ -66,59 +50,30 @@ def test_another_compiler_comes_when_one_is_killed(server: Running) -> None:
     assert server.compiler != first
 
 
-def test_a_source_is_compiled_again_when_its_process_is_killed(server: Running) -> None:
+def test_a_source_is_compiled_again_when_its_process_is_killed(
+    server: Running, pool: ThreadPoolExecutor
+) -> None:
     server.post(messages=TALK, **asked(3))
     slow = {"json": {**SLOW, "title": "again"}}
-    later = Later(server, messages=TALK, max_tokens=5, structured_outputs=slow)
+    later = pool.submit(server.post, messages=TALK, max_tokens=5, structured_outputs=slow)
     eventually(lambda: bool(children(server.compiler)))
     (child,) = children(server.compiler)
     os.kill(child, signal.SIGKILL)
     eventually(lambda: child not in children(server.compiler) and bool(children(server.compiler)))
-    later.join(60)
-    assert later.answer is not None
-    assert later.answer.status_code in (200, 400), later.answer.text
+    assert later.result(60).status_code in (200, 400)
     assert server.post(messages=TALK, **asked(4)).status_code == 200
 
 
-@pytest.mark.parametrize("stream", [False, True])
-def test_a_client_that_leaves_makes_room(server: Running, stream: bool) -> None:
-    url = f"{server.address}{CHAT}"
-    if stream:
-        with httpx.stream("POST", url, json={**LONG, "stream": True}) as parts:
-            next(parts.iter_bytes())
-    else:
-        with pytest.raises(httpx.ReadTimeout):
-            httpx.post(url, json=LONG, timeout=0.5)
-    began = time.monotonic()
-    eventually(lambda: is_open(server, 0))
-    assert time.monotonic() - began < 10
-
-
-def test_too_many_requests_are_told_when_to_come_again(server: Running) -> None:
-    streams = [Later(server, 3, **LONG, n=8) for _ in range(10)]
-    eventually(lambda: is_open(server, 80))  # 16 run, 64 wait
-    refused = server.post(messages=TALK, max_tokens=2)
-    assert refused.status_code == 429
-    assert int(refused.headers["retry-after"]) >= 1
-    assert "80 texts" in refused.json()["error"]["message"]
-    for each in streams:
-        each.join()
-    eventually(lambda: is_open(server, 0))
-    assert server.post(messages=TALK, max_tokens=2).status_code == 200
-
-
 @pytest.mark.slow
-def test_a_signal_lets_texts_end(folder: str) -> None:
+def test_a_signal_lets_texts_end(folder: str, pool: ThreadPoolExecutor) -> None:
     with running(folder) as server:
         compiler = server.compiler
         body = {"messages": TALK, "max_tokens": 400, "temperature": 0}
         whole = server.post(**body)
-        later = Later(server, **body)
-        eventually(lambda: is_open(server, 1))
+        later = pool.submit(server.post, **body)
+        eventually(lambda: httpx.get(f"{server.address}/health").json()["open"] == 1)
         server.process.send_signal(signal.SIGTERM)
-        later.join(60)
-        assert later.answer is not None, later.error
-        assert text(later.answer) == text(whole)
+        assert text(later.result(60)) == text(whole)
         server.process.wait(30)
         eventually(lambda: ended(compiler))
         with pytest.raises(httpx.ConnectError):
@@ -126,12 +81,14 @@ def test_a_signal_lets_texts_end(folder: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_server_that_is_killed_closes_streams_and_starts_again(folder: str) -> None:
+def test_a_server_that_is_killed_closes_streams_and_starts_again(
+    folder: str, pool: ThreadPoolExecutor
+) -> None:
     with running(folder) as server:
         compiler = server.compiler
         expected = text(server.post(messages=TALK, seed=1, **asked(5)))
         slow = {"json": SLOW}
-        Later(server, messages=TALK, max_tokens=5, structured_outputs=slow)
+        pool.submit(server.post, messages=TALK, max_tokens=5, structured_outputs=slow)
         eventually(lambda: bool(children(compiler)))
         (child,) = children(compiler)
         body = {**LONG, "stream": True}

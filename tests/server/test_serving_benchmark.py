@@ -9,7 +9,7 @@ import pytest
 from benchmarks import serving
 from benchmarks.commands import run
 from benchmarks.extraction.tasks import read_tasks
-from benchmarks.serving import Client, Text, commands, valid
+from benchmarks.serving import Client, Text, valid
 from server.running import Running
 
 
@@ -36,11 +36,3 @@ def test_each_server_has_its_figures(monkeypatch: pytest.MonkeyPatch, capsys) ->
     assert done.value.code == 0
     servers = [line["server"] for line in json.loads(capsys.readouterr().out)]
     assert servers == ["guideway", "vllm"]
-
-
-@pytest.mark.parametrize("name", ["guideway", "vllm", "transformers"])
-def test_servers_get_their_port_and_model(name: str) -> None:
-    command = commands(name, "/env/bin/python", "/model", 7)
-    assert command[0] == "/env/bin/python"
-    assert command[command.index("--port") + 1] == "7"
-    assert "/model" in command
