@@ -4,6 +4,7 @@ import copy
 import pickle
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -48,9 +49,13 @@ def compare(layer: nn.Linear, rows: Tensor) -> None:
     torch.testing.assert_close(output.double(), exact, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("operation", [few_rows.PRODUCT, None], ids=["product", "without it"])
 @pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.usefixtures("threads")
-def test_the_product_is_that_of_every_number_of_rows(bias: bool) -> None:
+def test_the_product_is_that_of_every_number_of_rows(
+    bias: bool, operation: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(few_rows, "PRODUCT", operation)
     layer = made(bias)
     with torch.inference_mode():
         for count in ROWS:
@@ -58,14 +63,6 @@ def test_the_product_is_that_of_every_number_of_rows(bias: bool) -> None:
             compare(layer, torch.randn(1, count, 24))
             compare(layer, torch.randn(count, 3, 24).transpose(0, 1))
             compare(layer, torch.randn(3, 48, count).transpose(1, 2)[..., ::2])
-
-
-@pytest.mark.usefixtures("threads")
-def test_a_torch_without_the_operation_multiplies_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(few_rows, "PRODUCT", None)
-    with torch.inference_mode():
-        for count in ROWS:
-            compare(made(), torch.randn(count, 24))
 
 
 def test_gradients_and_other_types_are_those_of_torch() -> None:

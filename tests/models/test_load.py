@@ -29,11 +29,8 @@ def test_a_folder(folder: Path, capfd: pytest.CaptureFixture[str]):
     [
         (torch.bfloat16, torch.bfloat16),
         ("bf16", torch.bfloat16),
-        ("bfloat16", torch.bfloat16),
-        ("torch.bfloat16", torch.bfloat16),
-        ("fp16", torch.float16),
+        ("torch.float64", torch.float64),
         ("FP32", torch.float32),
-        ("float64", torch.float64),
         ("auto", torch.float16),
     ],
 )
@@ -49,15 +46,11 @@ def test_the_name_of_a_precision(folder: Path, tmp_path: Path, name: Any, dtype:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        *(
-            ({"dtype": name}, r"dtype is .*: it must be a torch\.dtype, or one of")
-            for name in ("bfloat61", "int8", "torch.", "")
-        ),
+        ({"dtype": "int8"}, r"dtype is .*: it must be a torch\.dtype, or one of"),
+        ({"dtype": ""}, r"dtype is .*: it must be a torch\.dtype, or one of"),
         ({"dtype": "bflaot16"}, r"did you mean 'bfloat16'"),
-        *(
-            ({"device": name}, f"device '{name}' cannot be used here")
-            for name in ("banana", "cuda:99")
-        ),
+        ({"device": "banana"}, "device 'banana' cannot be used here"),
+        ({"device": "cuda:99"}, "device 'cuda:99' cannot be used here"),
     ],
 )
 def test_the_name_of_no_precision_or_device_is_refused_before_anything_is_read(
@@ -79,6 +72,11 @@ def test_an_object_comes_with_its_tokenizer_and_is_not_moved(folder: Path):
             load(module, tokenizer(folder), **wanted)
 
 
+def test_a_model_that_generates_nothing_is_refused(folder: Path):
+    with pytest.raises(ModelError, match="AutoModelForCausalLM"):
+        load(AutoModelForCausalLM.from_pretrained(folder).model, tokenizer(folder))
+
+
 def test_weights_that_are_missing_are_not_made_up(folder: Path, tmp_path: Path):
     from safetensors.torch import load_file, save_file
 
@@ -94,7 +92,7 @@ def test_weights_that_are_missing_are_not_made_up(folder: Path, tmp_path: Path):
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        *((each, "is neither a folder") for each in ("./nowhere", "/no/such/folder", "a b")),
+        ("a b", "is neither a folder"),
         (Path("nowhere"), "is neither a folder"),
         ("nowhere.gguf", r"there is no file 'nowhere\.gguf'"),
         ("SmolLM2-135", r"did you mean 'smollm2-135m'\?"),

@@ -56,7 +56,11 @@ def scales(folder: Path) -> list[float]:
 def test_a_folder_is_an_adapter_named_after_it(tmp_path: Path):
     adapter = read_adapter(saved(tmp_path / "pirate"))
     assert repr(adapter) == "Adapter('pirate', 2 modules, rank 2)"
-    assert scales(tmp_path / "pirate") == [4, 4]
+    pair = adapter.pairs[NAMES[0]]
+    assert (pair.down.shape, pair.up.shape, pair.scale) == ((2, 3), (4, 2), 4)
+    assert repr(read_adapter(saved(tmp_path, (2, 4), rank_pattern={"up_proj": 4}))).endswith(
+        "rank 2 to 4)"
+    )
 
 
 def test_the_scale_is_alpha_by_rank_or_by_its_root_and_patterns_go_before(tmp_path: Path):
@@ -69,7 +73,6 @@ def test_the_scale_is_alpha_by_rank_or_by_its_root_and_patterns_go_before(tmp_pa
 
 @pytest.mark.parametrize(("settings", "feature"), [
     ({"peft_type": "IA3"}, "IA3"),
-    ({"peft_type": None}, "None"),
     ({"bias": "lora_only"}, "bias"),
     ({"init_lora_weights": "pissa_niter_4"}, "init_lora_weights"),
     ({"use_dora": True}, "use_dora"),
@@ -117,15 +120,6 @@ def test_files_that_are_missing_or_broken_are_named(tmp_path: Path):
 
 def tensors(down: tuple[int, ...], up: tuple[int, ...]) -> dict[str, torch.Tensor]:
     return {"a.lora_A.weight": torch.ones(down), "a.lora_B.weight": torch.ones(up)}
-
-
-def test_pairs_are_named_without_the_prefix_of_peft_and_printed_by_their_size():
-    named = {f"base_model.model.{key}": value for key, value in tensors((2, 3), (4, 2)).items()}
-    pair = Adapter.of("pirate", named, scale=0.5).pairs["a"]
-    assert (pair.down.shape, pair.up.shape, pair.scale) == ((2, 3), (4, 2), 0.5)
-    more = {f"b{key}": value for key, value in tensors((1, 3), (4, 1)).items()}
-    adapter = Adapter.of("x", {**tensors((2, 3), (4, 2)), **more})
-    assert repr(adapter) == "Adapter('x', 2 modules, rank 1 to 2)"
 
 
 @pytest.mark.parametrize(

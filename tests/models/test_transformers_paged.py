@@ -1,6 +1,7 @@
 """transformers' paged cache: what is shared, what is refused, and what happens when the blocks run
 out. `tests/laws/test_pages.py` compares the logits, `tests/test_foreign_names.py` has the names."""
 
+import copy
 import inspect
 import threading
 from typing import Any
@@ -68,21 +69,25 @@ def test_texts_take_turns_when_the_blocks_run_out():
     assert reading.run(later, 4) <= 4 * (40 + 3)
 
 
-def test_a_model_with_eager_attention_is_refused():
-    model = small_models.TransformersModel(
-        small_models.module("llama"), small_models.model("llama").tokenizer
-    )
-    model.module.set_attn_implementation("eager")
-    with pytest.raises(UnsupportedError, match="attention is eager, not sdpa"):
-        TransformersPages([model], rows=2)
+def other(kind: str) -> Any:
+    """A model that does not share pages with a tiny llama."""
+    if kind == "sliding":
+        return small_models.tiny("mistral")
+    made = small_models.tiny(seed=2)
+    changed = small_models.TransformersModel(copy.deepcopy(made.module), made.tokenizer)
+    if kind == "half":
+        changed.module.to(torch.bfloat16)
+    else:
+        changed.module.set_attn_implementation("eager")
+    return changed
 
 
-def test_models_that_differ_or_slide_are_refused_together():
-    half = small_models.tiny(seed=2)
-    half.module.to(torch.bfloat16)
-    for other, message in [(half, "device or dtype"), (small_models.tiny("mistral"), "sliding")]:
-        with pytest.raises(UnsupportedError, match=message):
-            TransformersPages([small_models.tiny(), other], rows=2)
+@pytest.mark.parametrize(("kind", "message"), [
+    ("half", "device or dtype"), ("sliding", "sliding"), ("eager", "attention is eager, not sdpa"),
+])  # fmt: skip
+def test_models_that_cannot_share_pages_are_refused(kind: str, message: str):
+    with pytest.raises(UnsupportedError, match=message):
+        TransformersPages([small_models.tiny(), other(kind)], rows=2)
 
 
 def test_a_model_whose_logits_differ_is_refused():
