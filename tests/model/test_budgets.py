@@ -6,7 +6,6 @@ code with guideway or with each other.
 """
 
 import json
-import random
 import re
 from functools import cache
 from typing import Any, Final
@@ -16,10 +15,8 @@ import pytest
 from jsonschema import Draft202012Validator
 from referencing import Registry
 
-from guideway.automaton.token_tries import unpack
 from guideway.constraint.compile import compile as compile_source
 from guideway.constraint.compiled import CompiledConstraint
-from guideway.errors import LimitError
 from guideway.generation.row.request import Request
 from guideway.json_schema.source import JsonSchema
 from guideway.models.fake import FakeModel
@@ -34,12 +31,29 @@ PAIRS: Final = (
     b'{"', b'":', b'",', b'"}', b"},", b"]}", b", ", b"\n ", b"00", b"-0", b"true", b"e",
 )  # fmt: skip
 
-PERSON: Final = {
-    "type": "object",
-    "properties": {"name": {"type": "string"}, "age": {"type": "integer", "minimum": 0}},
-    "required": ["name", "age"],
-    "additionalProperties": False,
-}
+
+def closed(**properties: Any) -> dict[str, Any]:
+    """The schema of objects with these properties, all required, and no others."""
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": [*properties],
+        "additionalProperties": False,
+    }
+
+
+def row_of(*items: dict[str, Any]) -> dict[str, Any]:
+    """The schema of arrays of just these items."""
+    return {"type": "array", "prefixItems": [*items], "minItems": len(items), "items": False}
+
+
+def text(form: str) -> dict[str, Any]:
+    return {"type": "string", "format": form}
+
+
+INTEGER: Final = {"type": "integer"}
+PERSON: Final = closed(name={"type": "string"}, age={"type": "integer", "minimum": 0})
+TREE: Final = closed(value=INTEGER, children={"type": "array", "items": {"$ref": "#/$defs/tree"}})
 SCHEMAS: Final[dict[str, dict[str, Any]]] = {
     "object": PERSON,
     "open object": {"type": "object", "required": ["id"], "properties": {"id": {"type": "null"}}},
@@ -55,12 +69,7 @@ SCHEMAS: Final[dict[str, dict[str, Any]]] = {
     },
     "array": {"type": "array", "items": PERSON, "minItems": 1, "maxItems": 3},
     "long array": {"type": "array", "items": {"type": "boolean"}, "minItems": 12},
-    "tuple": {
-        "type": "array",
-        "prefixItems": [{"type": "string"}, {"type": "integer"}],
-        "items": False,
-        "minItems": 2,
-    },
+    "tuple": row_of({"type": "string"}, INTEGER),
     "enum": {"enum": ["red", "green", "dark blue", 12.5, None, {"mixed": [1, 2]}]},
     "const": {"const": {"kind": "fixed", "values": [1, True, "ü"]}},
     "any of": {"anyOf": [PERSON, {"type": "array", "items": {"type": "string", "minLength": 2}}]},
@@ -68,44 +77,15 @@ SCHEMAS: Final[dict[str, dict[str, Any]]] = {
     "pattern": {"type": "string", "pattern": "^[A-Z]{2}-[0-9]{3,5}(/[a-z]+)?$"},
     "integer bounds": {"type": "integer", "minimum": 1234, "maximum": 56789},
     "number bounds": {"type": "number", "exclusiveMinimum": 10.25, "maximum": 11},
-    "date": {"type": "string", "format": "date"},
-    "date-time": {"type": "string", "format": "date-time"},
-    "uuid and time": {
-        "type": "object",
-        "properties": {
-            "id": {"type": "string", "format": "uuid"},
-            "at": {"type": "string", "format": "time"},
-        },
-        "required": ["id", "at"],
-        "additionalProperties": False,
-    },
-    "email and address": {
-        "type": "array",
-        "prefixItems": [
-            {"type": "string", "format": "email"},
-            {"type": "string", "format": "ipv4"},
-        ],
-        "minItems": 2,
-        "items": False,
-    },
+    "date": text("date"),
+    "date-time": text("date-time"),
+    "uuid and time": closed(id=text("uuid"), at=text("time")),
+    "email and address": row_of(text("email"), text("ipv4")),
     "dictionary": {
         "type": "object",
-        "additionalProperties": {"type": "array", "items": {"type": "integer"}, "minItems": 1},
+        "additionalProperties": {"type": "array", "items": INTEGER, "minItems": 1},
     },
-    "recursion": {
-        "$defs": {
-            "tree": {
-                "type": "object",
-                "properties": {
-                    "value": {"type": "integer"},
-                    "children": {"type": "array", "items": {"$ref": "#/$defs/tree"}},
-                },
-                "required": ["value", "children"],
-                "additionalProperties": False,
-            }
-        },
-        "$ref": "#/$defs/tree",
-    },
+    "recursion": {"$defs": {"tree": TREE}, "$ref": "#/$defs/tree"},
 }
 
 
@@ -123,16 +103,6 @@ def constraint(name: str, words: str) -> CompiledConstraint:
     schema = SCHEMAS[name]
     plain = JsonSchema(schema, key_order="declared", whitespace="natural", spelling="plain")
     return compile_source(JsonSchema(schema) if words == "bytes" else plain, vocabulary(words))
-
-
-def shortest(name: str, words: str) -> int:
-    compiled = constraint(name, words)
-    return compiled.distance(compiled.start())
-
-
-def request(name: str, words: str, most: int, seed: int = 7) -> Request:
-    sampling = Sampling(temperature=1.0, seed=seed, max_new_tokens=most)
-    return Request((0,), constraint(name, words), sampling)
 
 
 def parse(text: str) -> Any:
@@ -167,39 +137,14 @@ def test_noise_writes_a_valid_text_within_the_minimum_and_a_little_more(
     name: str, words: str, extras: tuple[int, ...]
 ) -> None:
     Draft202012Validator.check_schema(SCHEMAS[name])
-    least = shortest(name, words)
-    model = FakeModel.random(vocabulary(words), seed=1)
-    done = generate(model, [request(name, words, least + extra) for extra in extras])
+    compiled = constraint(name, words)
+    least = compiled.distance(compiled.start())
+    requests = [
+        Request((0,), compiled, Sampling(temperature=1.0, seed=7, max_new_tokens=least + extra))
+        for extra in extras
+    ]
+    done = generate(FakeModel.random(vocabulary(words), seed=1), requests)
     for extra, completion in zip(extras, done, strict=True):
         assert completion.finish_reason in {"stop", "length"}
         assert len(completion.tokens) <= least + extra
         assert faults(name, completion.text) == []
-
-
-@pytest.mark.parametrize(("name", "words"), CASES)
-def test_one_token_less_than_the_minimum_is_refused_with_both_numbers(name: str, words: str):
-    least = shortest(name, words)
-    with pytest.raises(LimitError) as raised:
-        generate(FakeModel.random(vocabulary(words)), [request(name, words, least - 1)])
-    assert (raised.value.limit, raised.value.given) == ("max_new_tokens", least - 1)
-    if least > 1:  # no text of 0 tokens can be asked for, whatever the constraint
-        assert raised.value.needed == least
-
-
-@pytest.mark.parametrize(("name", "words"), CASES)
-def test_wherever_chance_leads_an_end_can_be_reached(name: str, words: str) -> None:
-    compiled, chance = constraint(name, words), random.Random(3)
-    ends = compiled.vocabulary.eos_ids
-    state = compiled.start()
-    for _ in range(12):
-        allowed: list[int] = unpack(compiled.mask(state)).tolist()
-        assert allowed
-        assert compiled.accepts(state) == (not ends.isdisjoint(allowed))
-        further = [token for token in allowed if token not in ends]
-        if not further:
-            break
-        state = compiled.advance(state, chance.choice(further))
-    for left in range(compiled.distance(state), 0, -1):  # one token nearer with each
-        following = (compiled.advance(state, t) for t in unpack(compiled.mask(state)).tolist())
-        state = next(s for s in following if compiled.distance(s) == left - 1)
-    assert compiled.accepts(state)
