@@ -58,8 +58,7 @@ def test_every_command_explains_itself_and_the_exit_statuses(command: str, shell
     assert "130" in shown
 
 
-def test_the_version_and_shipped_grammars_are_printed(shell: Shell) -> None:
-    assert shell("--version").out.startswith("guideway 0.")
+def test_shipped_grammars_are_printed(shell: Shell) -> None:
     listed = shell("grammars").out.splitlines()
     assert "semver           A version by Semantic Versioning 2.0.0" in listed
     assert len(json.loads(shell("grammars", "--json").out)) == len(listed)
@@ -71,6 +70,7 @@ def test_the_version_and_shipped_grammars_are_printed(shell: Shell) -> None:
     assert "did you mean 'semver'?" in shell("grammars", "semvr", leaves=1).err
 
 
+@pytest.mark.usefixtures("fake")
 def test_explain_prints_every_stage(shell: Shell) -> None:
     shown = shell("explain", "/(19|20)[0-9]{2}/").out
     for said in (
@@ -82,19 +82,16 @@ def test_explain_prints_every_stage(shell: Shell) -> None:
     shown = shell("explain", "{}", "--lines", "3").out
     assert "more than 2000 states" in shown
     assert "more lines (--lines" in shown
+    assert "1 of 257 tokens: 'a'" in shell("explain", "/a/", "--model", "anything").out
 
 
-@pytest.mark.parametrize(
-    ("text", "last", "rejected"),
-    [
-        ("1904", ["the text may end"], None),
-        ("190", ["lexeme"], None),
-        ("19x4", ["lexeme"], "x4"),
-        ("19045", ["the text may end"], "5"),
-    ],
-)
+@pytest.mark.parametrize(("text", "last", "rejected"), [
+    ("1904", "the text may end", None),
+    ("19x4", "lexeme", "x4"),
+    ("19045", "the text may end", "5"),
+])  # fmt: skip
 def test_explain_shows_the_states_along_a_text(
-    text: str, last: list[str], rejected: str | None, shell: Shell
+    text: str, last: str, rejected: str | None, shell: Shell
 ) -> None:
     explained = json.loads(shell("explain", "/(19|20)[0-9]{2}/", "--text", text, "--json").out)
     assert explained["rejected"] == rejected
@@ -102,19 +99,24 @@ def test_explain_shows_the_states_along_a_text(
     assert "".join(taken[:-1]) + (rejected or "") == text
     assert taken[-1] is None
     assert explained["steps"][0]["allowed"] == 2
-    assert [line.partition(":")[0] for line in explained["steps"][-1]["state"]] == last
+    assert [line.partition(":")[0] for line in explained["steps"][-1]["state"]] == [last]
     said = "no more text" if rejected is None else f"rejects {rejected!r}"
     assert said in shell("explain", "/(19|20)[0-9]{2}/", "--text", text).out
 
 
+def test_explain_lists_each_keyword_and_how_it_is_enforced(shell: Shell) -> None:
+    schema = '{"type": "string", "titel": 1, "anyOf": [{"minLength": 1}]}'
+    shown = shell("explain", schema).out
+    assert shown.startswith("enforced\n  /type               exact       only values of these")
+    assert "  /titel              annotation  not a keyword of any draft" in shown
+    listed = json.loads(shell("explain", schema, "--json").out)["enforced"]
+    assert [one["place"] for one in listed] == ["/type", "/titel", "/anyOf", "/anyOf/0/minLength"]
+
+
 @pytest.mark.parametrize(("arguments", "left", "said"), [
     (["explain", "nonsense"], 2, "is not a source"),
-    (["explain", "/(/"], 1, "SourceError"),
-    (["explain", r"/(a)?\1/"], 1, "UnsupportedError"),
-    (["explain", '{"type": "integer", "enum": ["a"]}'], 1, "UnsatisfiableError"),
     (["explain", '{"items": {"$ref": "http://x/y"}}'], 1, "(at /items/$ref)"),
     (["extract", "missing.txt", "--schema", "datetime:date"], 2, "no file"),
-    (["extract", "two words", "--schema", "missing.json"], 2, "no file"),
     (["extract", "two words"], 2, "--schema"),
     (["warmup", "--model", "./nowhere.gguf"], 3, "ModelError"),
 ])  # fmt: skip
@@ -164,6 +166,9 @@ def test_extract_prints_the_object_and_nothing_else(module: Path, shell: Shell) 
     shown = shell("extract", "some words", "--schema", f"{module}:Point")
     assert set(json.loads(shown.out)) == {"x", "y"}
     assert shown.err == ""
+    shown = shell("extract", "some words", "--schema", f"{module}:Never", leaves=4)
+    assert set(json.loads(shown.out)) == {"x", "y"}
+    assert "never good" in shown.err  # says a validator
 
 
 @pytest.mark.usefixtures("fake")
@@ -192,11 +197,8 @@ def test_json_holds_the_value_the_text_and_what_it_cost(module: Path, shell: She
     assert record["finish_reason"] == "stop"
     assert record["error"] is None
     assert record["stats"]["tokens_per_second"] > 0
-    for key in ("tokens", "logprobs"):
-        assert len(record[key]) == record["stats"]["completion_tokens"]
-    assert record["log_z"] < 0
-    assert record["shortened"] is False
-    assert (record["tool_calls"], record["seed"]) == ([], 1)
+    assert len(record["tokens"]) == record["stats"]["completion_tokens"]
+    assert (record["tool_calls"], record["shortened"], record["seed"]) == ([], False, 1)
 
 
 def test_a_call_of_a_tool_is_json(tmp_path: Path, fake: gw.Model, shell: Shell) -> None:
@@ -223,10 +225,7 @@ def test_mistakes_are_found_before_the_model_is_loaded(monkeypatch: Patch, shell
     monkeypatch.setattr(gw, "load", lambda name: pytest.fail("it is loaded"))
     for arguments, said in (
         (["--source", "/(/"], "SourceError"),
-        (["--source", r"/(a)?\1/"], "UnsupportedError"),
-        (["--source", '{"allOf": [{"type": "integer"}, {"type": "null"}]}'], "Unsatisfiable"),
         (["--top-p", "3"], "top_p"),
-        (["--best-of", "2", "--num-beams", "2"], "best_of"),
         (["--watermark-key", "k", "--watermark-scheme", "right"], "scheme is 'right'"),
     ):
         assert said in shell("generate", "x", *arguments, leaves=1).err
@@ -254,9 +253,6 @@ def test_a_watermark_is_found_again_with_its_key(monkeypatch: Patch, shell: Shel
     text = shell("generate", "once", "-t", "1", "--seed", "1", "-n", "150", *mark).out
     monkeypatch.setattr("sys.stdin", io.StringIO(text))
     assert json.loads(shell("detect", "-", "--key", "k", "--gamma", "0.5", "--json").out)["z"] > 4
-    monkeypatch.setattr("sys.stdin", io.StringIO(text))
-    printed = shell("detect", "-", "--key", "other", "--gamma", "0.5", "--json").out
-    assert json.loads(printed)["z"] < 4
 
 
 LINES = [
@@ -307,12 +303,10 @@ def test_a_line_of_json_gives_a_line_of_json(tmp_path: Path, shell: Shell) -> No
 @pytest.mark.usefixtures("fake")
 def test_texts_of_many_lines_are_extracted(module: Path, monkeypatch: Patch, shell: Shell) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO('"a"\n{"text": "b", "id": 1}\n'))
-    shown = shell("extract", "-", "--jsonl", "-s", f"{module}:Point")
-    assert [set(json.loads(line)["value"]) for line in shown.out.splitlines()] == [{"x", "y"}] * 2
-    assert shown.err == ""
-    monkeypatch.setattr("sys.stdin", io.StringIO('"a"\n"b"\n'))
     shown = shell("extract", "-", "--jsonl", "-s", f"{module}:Never", leaves=4)
-    assert all("never good" in json.loads(line)["error"] for line in shown.out.splitlines())
+    for result in map(json.loads, shown.out.splitlines()):
+        assert set(json.loads(result["text"])) == {"x", "y"}
+        assert "never good" in result["error"]
     assert "2 of 2 rows have an error" in shown.err
 
 
@@ -327,21 +321,37 @@ def test_many_shortened_texts_are_counted(monkeypatch: Patch, shell: Shell) -> N
     assert "2/2" in shown.err
 
 
-def test_ctrl_c_in_the_middle_of_many_lines_leaves_the_finished_ones(
-    monkeypatch: Patch, shell: Shell
-) -> None:
+def interrupting(monkeypatch: Patch, tokens: int, prompts: str) -> None:
+    """Load a model that writes z, and has Ctrl-C after so many tokens of prompts that begin so."""
+
     def row(prefix: tuple[int, ...]) -> list[float]:
-        if prefix[0] == ord("c") and len(prefix) > 3:
+        if chr(prefix[0]) in prompts and len(prefix) > tokens:
             raise KeyboardInterrupt
         return [float(i == ord("z")) for i in range(257)]
 
     monkeypatch.setattr(gw, "load", lambda name: gw.Model(FakeModel(VOCABULARY, row)))
+
+
+def test_ctrl_c_in_the_middle_of_many_lines_leaves_the_finished_ones(
+    monkeypatch: Patch, shell: Shell
+) -> None:
+    interrupting(monkeypatch, 3, "c")
     command = ["generate", "-", "--jsonl", "-s", "/z{9}/", "--plain"]
     for size, finished in (("1", 2), ("2", 2), ("4", 0)):
         monkeypatch.setattr("sys.stdin", io.StringIO('"a"\n"b"\n"c"\n"d"\n'))
         shown = shell(*command, "--batch-size", size, leaves=130)
         assert [json.loads(line)["text"] for line in shown.out.splitlines()] == ["z" * 9] * finished
         assert f"interrupted after {finished} of 4 rows" in shown.err
+
+
+def test_an_interrupted_text_is_printed_and_leaves_with_130(
+    monkeypatch: Patch, shell: Shell
+) -> None:
+    interrupting(monkeypatch, 6, "a")
+    for more in ([], ["--json"]):
+        shown = shell("generate", "abcd", "--plain", *more, leaves=130)
+        assert "zzz" in shown.out
+        assert "interrupted" in shown.err
 
 
 def test_bars_and_spinners_are_for_terminals_only(monkeypatch: Patch, capsys: Captured) -> None:
@@ -380,45 +390,22 @@ def test_the_collector_of_garbage_goes_on_after_a_model_is_loaded(fake: gw.Model
 
 
 @pytest.mark.usefixtures("fake")
-def test_a_value_that_a_validator_refuses_is_printed_and_leaves_with_4(
-    module: Path, shell: Shell
-) -> None:
-    shown = shell("extract", "some words", "--schema", f"{module}:Never", leaves=4)
-    assert set(json.loads(shown.out)) == {"x", "y"}
-    assert "never good" in shown.err
-
-
-@pytest.mark.usefixtures("fake")
 def test_generate_holds_the_text_to_its_source(shell: Shell, monkeypatch: Patch) -> None:
     printed = shell("generate", "a year:", "--source", "/17[0-9]{2}/", "--temperature", "1").out
     assert re.fullmatch(r"17[0-9]{2}\n", printed)
-    printed = shell("generate", "a year:", "-s", "/17[0-9]{2}/", "--json").out
-    assert json.loads(printed)["value"].startswith("17")
     monkeypatch.setattr("sys.stdin", io.StringIO("anything"))  # free text with its limits
     assert len(shell("generate", "-", "--max-new-tokens", "3", "--plain", "--stop", "x").out) <= 4
-    assert "1 of 257 tokens: 'a'" in shell("explain", "/a/", "--model", "anything").out
 
 
 @pytest.mark.usefixtures("fake")
 @pytest.mark.parametrize("how", [
-    ["--num-beams", "2"],
     ["--best-of", "3", "--best-by", "majority", "--seed", "1"],
     ["--exactness", "rejection", "--seed", "1"],
 ])  # fmt: skip
 def test_searches_are_options_too(how: list[str], shell: Shell) -> None:
-    printed = shell("generate", "a year:", "--source", "/17[0-9]{2}/", *how).out
-    assert re.fullmatch(r"17[0-9]{2}\n", printed)
-    shown = json.loads(shell("extract", "a year", "--schema", "/17[0-9]{2}/", "--json", *how).out)
+    shown = json.loads(shell("generate", "a year:", "-s", "/17[0-9]{2}/", "--json", *how).out)
     assert re.fullmatch("17[0-9]{2}", shown["value"])
     assert (shown["score"] is None) == ("--exactness" in how)
-
-
-@pytest.mark.usefixtures("fake")
-def test_what_a_search_needs_is_said(shell: Shell) -> None:
-    printed = shell("generate", "x", "--penalty-alpha", "0.6", leaves=1).err
-    assert "the fake has no hidden states" in printed
-    nobody = ["--best-of", "2", "--best-by", "nobody", "--seed", "1"]
-    assert "best_by is 'nobody'" in shell("generate", "x", *nobody, leaves=1).err
 
 
 @pytest.mark.usefixtures("fake")
@@ -431,21 +418,6 @@ def test_a_prompt_is_healed_where_that_is_asked_for(shell: Shell, monkeypatch) -
     assert healed([], heal=False) == {}
     monkeypatch.setattr(models, "as_prompt", lambda *given: [])
     assert "--plain" in shell("extract", "x x", "--schema", "/x/", "--heal", leaves=2).err
-
-
-def test_an_interrupted_text_is_printed_and_leaves_with_130(
-    monkeypatch: Patch, shell: Shell
-) -> None:
-    def row(prefix: tuple[int, ...]) -> list[float]:
-        if len(prefix) > 6:
-            raise KeyboardInterrupt
-        return [float(i == ord("z")) for i in range(257)]
-
-    monkeypatch.setattr(gw, "load", lambda name: gw.Model(FakeModel(VOCABULARY, row)))
-    for more in ([], ["--json"]):
-        shown = shell("generate", "abcd", "--plain", *more, leaves=130)
-        assert "zzz" in shown.out
-        assert "interrupted" in shown.err
 
 
 @pytest.mark.usefixtures("fake")
@@ -547,32 +519,12 @@ def test_help_needs_neither_numpy_nor_torch() -> None:
 
 
 @pytest.mark.parametrize("errors", ["strict", "surrogateescape"])
-@pytest.mark.parametrize("command", [["generate", "-"], ["extract", "-", "--schema", "{}"]])
 def test_standard_input_that_is_no_text_is_a_usage_error(
-    command: list[str],
-    errors: str,
-    monkeypatch: Patch,
-    shell: Shell,
+    errors: str, monkeypatch: Patch, shell: Shell
 ) -> None:
     given = io.TextIOWrapper(io.BytesIO(b"\xff\xfe"), encoding="utf-8", errors=errors)
     monkeypatch.setattr("sys.stdin", given)
-    assert "standard input" in shell(*command, leaves=2).err
-
-
-def test_explain_lists_each_keyword_and_how_it_is_enforced(
-    shell: Shell,
-) -> None:
-    schema = '{"type": "string", "maxLength": 3, "titel": 1, "anyOf": [{"minLength": 1}]}'
-    shown = shell("explain", schema).out
-    assert shown.startswith("enforced\n  /type               exact       only values of these")
-    assert "  /titel              annotation  not a keyword of any draft" in shown
-    assert "did you mean 'title'?" in shown
-    assert "  /anyOf/0/minLength  exact       characters are counted" in shown
-    listed = json.loads(shell("explain", schema, "--json").out)["enforced"]
-    assert [one["place"] for one in listed] == [
-        *("/type", "/maxLength", "/titel", "/anyOf", "/anyOf/0/minLength")
-    ]
-    assert {one["standing"] for one in listed} == {"exact", "annotation"}
+    assert "standard input" in shell("generate", "-", leaves=2).err
 
 
 def test_memory_prints_what_a_model_needs_and_what_fits(tmp_path: Path, shell: Shell) -> None:
