@@ -19,46 +19,31 @@ class Neutral:
         return torch.zeros(len(texts))
 
 
-@pytest.mark.parametrize(
-    ("setting", "values", "allowed"),
-    [
-        ("alpha", [math.nan, -math.inf, 10**400, True], "a finite number"),
-        ("top", [0], "an integer from 1 up"),
-        ("every", [0, True], "an integer from 1 up"),
-        ("window", [0], "an integer from 1 up"),
-        ("entropy", [-0.1, math.inf], "a finite number of nats from 0 up"),
-    ],
-)
-def test_a_number_out_of_its_range_is_refused_with_the_range(
-    setting: str, values: list[object], allowed: str
+@pytest.mark.parametrize(("settings", "error", "said"), [
+    *(({"alpha": value}, LimitError, "alpha .*: it must be a finite number")
+      for value in (math.nan, -math.inf, 10**400, True)),
+    ({"top": 0}, LimitError, "top .*: it must be an integer from 1 up"),
+    ({"every": True}, LimitError, "every .*: it must be an integer from 1 up"),
+    ({"window": 0}, LimitError, "window .*: it must be an integer from 1 up"),
+    ({"entropy": -0.1}, LimitError, "entropy .*: it must be a finite number of nats from 0 up"),
+    ({"entropy": math.inf}, LimitError, "entropy .*: it must be a finite number of nats"),
+    ({"rest": "neutral"}, UnsupportedError, "rest .* is 'neutral': it must be 'drop' or 'keep'"),
+    ({"window": 3, "prompt": True}, UnsupportedError, "window=3 .* prompt=True"),
+])  # fmt: skip
+def test_a_wrong_setting_is_refused_with_what_is_allowed(
+    settings: dict[str, Any], error: type[Exception], said: str
 ):
-    for value in values:
-        message = f"{setting} of a classifier is .*: it must be {allowed}"
-        with pytest.raises(LimitError, match=message):
-            ClassifierTerm(Neutral(), **{"alpha": 1.0, setting: value})
+    with pytest.raises(error, match=said):
+        ClassifierTerm(Neutral(), **{"alpha": 1.0} | settings)
 
 
-def test_settings_that_are_none_or_do_not_go_together_are_refused():
-    said = r"rest .* is 'neutral': it must be 'drop' or 'keep'"
-    with pytest.raises(UnsupportedError, match=said):
-        ClassifierTerm(Neutral(), 1, rest="neutral")
-    with pytest.raises(UnsupportedError, match=r"window=3 .* prompt=True"):
-        ClassifierTerm(Neutral(), 1, window=3, prompt=True)
-
-
-def test_a_term_is_a_value_that_can_be_multiplied_by_a_number():
-    assert isinstance(Neutral(), Classifier)
-    term = ClassifierTerm(Neutral(), -5.0, name="toxicity")
-    assert str(term) == "classifier(toxicity, alpha=-5, top=100)"
-    assert term == ClassifierTerm(term.classifier, -5, name="toxicity")
+def test_a_term_can_be_multiplied_by_a_number():
     term = ClassifierTerm(Neutral(), 4, top=7)
     for made, alpha in ((2 * term, 8), (term * 0.5, 2.0), (term / 2, 2.0), (-term, -4)):
         assert made == ClassifierTerm(term.classifier, alpha, top=7)
-    for wrong in (lambda: term * "2", lambda: term / term):
+    for wrong in (lambda: term * "2", lambda: term / term, lambda: 1e300 * term * 1e300):
         with pytest.raises(LimitError, match=r"of a classifier is .*: it must be a finite number"):
             wrong()
-    with pytest.raises(LimitError, match="alpha of a classifier is inf"):
-        _ = 1e300 * term * 1e300
 
 
 def share_of_a(texts: list[str]) -> list[float]:
@@ -112,23 +97,34 @@ def test_a_function_gives_probabilities_or_their_logarithms():
         Function(share_of_a, "logits", "share_of_a")
 
 
-@pytest.mark.parametrize(
-    ("answer", "said"),
-    [
-        ([0.5], r"numbers of shape \(1,\) for 2 texts"),
-        ([[0.5, 0.5]] * 2, r"numbers of shape \(2, 2\) for 2 texts"),
-        ([0.5, math.nan], "NaN for '…second"),
-        ([1.5, 0.5], "1.5 for 'first': a probability is between 0 and 1"),
-        ([0.5, -2.0], "-2 for '…second.*log-probabilities"),
-        ("no", "no numbers"),
-    ],
-)
-def test_a_function_that_gives_something_else_is_named(answer: object, said: str):
-    def judge(texts: list[str]) -> object:
-        return answer
+class Answering(Probable):
+    """An estimator that gives the same whatever the texts."""
 
-    with pytest.raises(ModelError, match=f"the classifier judge gave {said}"):
-        answers(judge, ["first", "second" * 50])
+    def __init__(self, answer: object) -> None:
+        super().__init__()
+        self.answer = answer
+
+    def predict_proba(self, texts: list[str]) -> Any:
+        return self.answer
+
+
+def judging(answer: object) -> Any:
+    return lambda texts: answer
+
+
+@pytest.mark.parametrize(("source", "said"), [
+    (judging([0.5]), r"<lambda> gave numbers of shape \(1,\) for 2 texts"),
+    (judging([[0.5, 0.5]] * 2), r"numbers of shape \(2, 2\) for 2 texts"),
+    (judging([0.5, math.nan]), "NaN for '…second"),
+    (judging([1.5, 0.5]), "1.5 for 'first': a probability is between 0 and 1"),
+    (judging([0.5, -2.0]), "-2 for '…second.*log-probabilities"),
+    (judging("no"), "no numbers"),
+    (Answering(np.zeros(3)), r"Answering gave numbers of shape \(3,\) for 2"),
+    (Answering(np.full((2, 2), 7)), "Answering gave 7 for 'first'"),
+])  # fmt: skip
+def test_a_source_that_gives_something_else_is_named(source: Any, said: str):
+    with pytest.raises(ModelError, match=said):
+        answers(source, ["first", "second" * 50])
 
 
 @pytest.mark.parametrize("kind", [Probable, Logarithmic])
@@ -178,36 +174,13 @@ def test_what_cannot_be_asked_is_refused(source: Any, label: Any, message: str):
         classifier(source, alpha=1, **({} if label is None else {"label": label}))
 
 
-def test_an_estimator_that_gives_something_else_is_named():
-    class Flat(Probable):
-        def predict_proba(self, texts: list[str]) -> np.ndarray:
-            return np.zeros(len(texts) + 1)
-
-    class Wrong(Probable):
-        def predict_proba(self, texts: list[str]) -> np.ndarray:
-            return np.full((len(texts), 2), 7)
-
-    with pytest.raises(ModelError, match=r"Flat gave numbers of shape \(2,\) for 1"):
-        answers(Flat(), ["x"])
-    with pytest.raises(ModelError, match="Wrong gave 7 for 'x'"):
-        answers(Wrong(), ["x"])
-
-
 def odds(lexicon: Lexicon, text: str) -> float:
     log_prob = float(lexicon.log_probs([text])[0])
     return log_prob - math.log(-math.expm1(log_prob))
 
 
-def test_words_of_a_lexicon_are_whole_and_their_weights_are_summed():
-    lexicon = Lexicon({"class": 1, "Don't": 3, "straße": 7})
-    for text, sum_ in {
-        "CLASS, class; first-class": 3,
-        "classic subclass class_1": 0,
-        "don't! DON’T don t": 6,
-        "STRASSE": 7,
-        "": 0,
-    }.items():
-        assert odds(lexicon, text) == pytest.approx(sum_)
+def test_the_weights_of_a_lexicon_are_summed_and_scaled():
+    assert odds(Lexicon({"straße": 7}), "STRASSE") == pytest.approx(7)
     lexicon = Lexicon({"good": 2, "bad": -3.5}, bias=-1, scale=0.5)
     assert odds(lexicon, "good good bad") == pytest.approx(-1 + 0.5 * (4 - 3.5))
     lexicon = Lexicon({"no": -1e100, "yes": 1e100})
@@ -219,10 +192,8 @@ def test_words_of_a_lexicon_are_whole_and_their_weights_are_summed():
     [
         ({"two words": 1}, {}, "'two words' in a lexicon is not a single word"),
         ({"": 1}, {}, "'' in a lexicon is not a single word"),
-        ({"well-known": 1}, {}, "is not a single word"),
         ({"a": 1, "A": 2}, {}, "'A' twice"),
         ({"a": math.nan}, {}, "'a' in a lexicon is nan"),
-        ({"a": math.inf}, {}, "'a' in a lexicon is inf"),
         ({"a": 1}, {"bias": math.inf}, "bias in a lexicon is inf"),
         ({"a": 1}, {"scale": 10**400}, "scale in a lexicon is 1000"),
     ],
