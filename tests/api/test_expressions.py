@@ -12,7 +12,7 @@ import torch
 
 import guideway as gw
 from guideway.generation.ensemble.ensemble import reading
-from guideway.logits.expr import Farthest, Filtered, Guided, Linear, leaves
+from guideway.logits.expr import Farthest, Filtered, Linear, leaves
 from guideway.models.fake import FakeModel
 
 BYTES = gw.Vocabulary([bytes([b]) for b in range(256)] + [b"<eos>"], {256})
@@ -40,9 +40,6 @@ TERM = gw.classifier(Even(), alpha=5, top=20)
     (-BASE + EXPERT * 2 / 4, "-base + 0.5*expert"),
     (-2 * BASE, "-2*base"),
     (BASE - BASE, "0"),
-    (BASE * np.float32(1.5), "1.5*base"),
-    (BASE * Fraction(3, 2), "1.5*base"),
-    (np.float64(1.5) * BASE / np.int64(2), "0.75*base"),
     (sum([BASE, 0.5 * EXPERT]), "base + 0.5*expert"),
     ((BASE + EXPERT).plausible(0.1), "(base + expert).plausible(0.1)"),
     (BASE.nucleus(0.9) - ANTI.temperature(0.5), "base.nucleus(0.9) - 2*anti"),
@@ -83,43 +80,41 @@ def test_the_leaves_and_the_cost_of_a_token_are_listed():
     assert (guided.cost.batches, guided.cost.rows, guided.cost.texts) == (2, 3, 20)
 
 
-def test_an_alpha_of_zero_is_the_base_bit_for_bit():
-    for same in (
-        BASE + 0 * (EXPERT - ANTI), gw.proxy_tune(BASE, EXPERT, ANTI, 0), BASE + 0 * EXPERT,
-        BASE + gw.classifier(Even(), alpha=0), BASE + 0 * gw.gedi(EXPERT, ANTI, 4),
-        BASE + 2 * (EXPERT - EXPERT + ANTI) - 2 * ANTI, BASE + 3 * (EXPERT - EXPERT),
-    ):  # fmt: skip
-        assert same.node is BASE.node
+PAIR = gw.gedi(EXPERT, ANTI, 4)
 
 
-def test_classifiers_stand_on_either_side_and_can_be_subtracted():
-    assert (TERM + BASE).node == (BASE + TERM).node
-    turned = (BASE - TERM).node
-    assert isinstance(turned, Guided)
-    assert [term.alpha for term in turned.terms] == [-5]
-    twice = (2 * (BASE + TERM) - ANTI).node
-    assert isinstance(twice, Guided)
-    assert (twice.inner, [term.alpha for term in twice.terms]) == ((2 * BASE - ANTI).node, [10])
-    assert (0 * (BASE + TERM) + ANTI).node is ANTI.node
+@pytest.mark.parametrize(("one", "other"), [
+    # An alpha of 0 is the base, bit for bit.
+    (BASE + 0 * (EXPERT - ANTI), BASE),
+    (gw.proxy_tune(BASE, EXPERT, ANTI, 0), BASE),
+    (BASE + gw.classifier(Even(), alpha=0), BASE),
+    (BASE + 0 * PAIR, BASE),
+    (0 * (BASE + TERM) + ANTI, ANTI),
+    # So is what cancels.
+    (BASE + 2 * (EXPERT - EXPERT + ANTI) - 2 * ANTI, BASE),
+    (BASE + 3 * (EXPERT - EXPERT), BASE),
+    (BASE.named("other") - BASE, BASE - BASE),
+    # Classifiers stand on either side, and `sum` begins with 0.
+    (TERM + BASE, BASE + TERM),
+    (TERM - BASE, -BASE + TERM),
+    (BASE - TERM, BASE + -1 * TERM),
+    (2 * (BASE + TERM) - ANTI, 2 * BASE - ANTI + 2 * TERM),
+    (BASE + 0.5 * PAIR, BASE - -PAIR / 2),
+    (sum([TERM, BASE]), BASE + TERM),
+    (sum([PAIR, BASE]), BASE + PAIR),
+    (BASE + (TERM - 0), BASE - (0 - TERM)),
+    (BASE + (0 + PAIR - 0), BASE - (0 - PAIR)),
+    # Numbers may be numpy's or fractions.
+    (BASE + TERM * np.float32(0.5) / Fraction(1, 2), BASE + TERM),
+    (BASE * np.float32(1.5), np.int64(3) * BASE / Fraction(2)),
+    (2 * BASE, BASE + BASE.named("other")),
+    (BASE + 1.5 * (EXPERT - ANTI), BASE + 1.5 * EXPERT - 1.5 * ANTI),
+])  # fmt: skip
+def test_expressions_that_mean_the_same_are_equal(one, other):
+    assert one.node == other.node
 
 
-def test_a_classifier_without_a_model_is_a_sum_too():
-    assert (TERM - BASE).node == (-BASE + TERM).node
-    pair = gw.gedi(EXPERT, ANTI, 4)
-    assert str(BASE + 0.5 * pair) == str(BASE - -pair / 2)
-    with pytest.raises(gw.LimitError, match="divisor"):
-        _ = TERM / 0
-
-
-def test_models_are_added_up_by_sum():
-    assert sum([TERM, BASE]) == BASE + TERM
-    assert sum([gw.gedi(EXPERT, ANTI), BASE]) == BASE + gw.gedi(EXPERT, ANTI)
-    assert BASE + (TERM - 0) == BASE - (0 - TERM) == BASE + TERM
-    assert BASE + (0 + gw.gedi(EXPERT, ANTI) - 0) == BASE - (0 - gw.gedi(EXPERT, ANTI))
-
-
-def test_expressions_that_are_written_alike_are_equal():
-    assert BASE + 1.5 * (EXPERT - ANTI) == BASE + 1.5 * EXPERT - 1.5 * ANTI
+def test_models_are_equal_by_their_expressions():
     assert len({BASE + TERM, BASE + TERM, BASE - TERM, BASE.prompted("x"), BASE}) == 4
     assert BASE.node != BASE
 
@@ -145,42 +140,31 @@ def test_what_is_too_deep_or_too_much_is_refused_while_it_is_written(grown, limi
     assert caught.value.limit == limit
 
 
-def test_numbers_of_classifiers_are_those_of_numpy_and_fractions_too():
-    assert TERM * np.float32(0.5) / Fraction(1, 2) == TERM
-    for bad in (True, "2", 10**400, math.nan, np.float32("nan")):
-        with pytest.raises(gw.LimitError, match="factor of a classifier"):
-            _ = TERM * bad
-        with pytest.raises(gw.LimitError, match="factor of a classifier"):
-            _ = gw.gedi(BASE, ANTI) * bad
+def test_factors_of_classifiers_are_checked():
+    for bad in (True, "2", 10**400, np.float32("nan")):
+        for term in (TERM, PAIR):
+            with pytest.raises(gw.LimitError, match="factor of a classifier"):
+                _ = term * bad
+    with pytest.raises(gw.LimitError, match="divisor"):
+        _ = TERM / 0
 
 
-def test_a_leaf_under_another_name_is_the_same_leaf():
-    assert (BASE.named("other") - BASE).node == Linear(())
-    assert (2 * BASE).node == (BASE + BASE.named("other")).node
-
-
-def test_recipes_are_the_published_formulas():
-    node = gw.dexperts(BASE, EXPERT, ANTI, **gw.published("dexperts-sentiment")).node
-    assert node == Linear(
-        ((1.0, Filtered("nucleus", BASE.node, 0.9)), (3.2, EXPERT.node), (-3.2, ANTI.node))
-    )
-    assert gw.contrast(EXPERT, ANTI, **gw.published("contrast-reasoning")).node == Linear(
-        ((1.5, Filtered("plausible", EXPERT.node, 0.1)), (-0.5, ANTI.node))
-    )
-
-
-@pytest.mark.parametrize("call", [
-    lambda: gw.proxy_tune(BASE, EXPERT, ANTI, **gw.published("proxy-tuning")),
-    lambda: gw.contrast(EXPERT, ANTI, **gw.published("contrast-open-ended")),
-    lambda: gw.cfg(BASE, ANTI, **gw.published("cfg")),
-    lambda: gw.context_aware(BASE, ANTI, **gw.published("context-aware-conflicts")),
-    lambda: gw.context_aware(BASE, ANTI, **gw.published("context-aware-summaries")),
-    lambda: BASE + gw.gedi(EXPERT, ANTI, **gw.published("gedi")),
-    lambda: BASE + gw.classifier(Even(), **gw.published("caif")),
-    lambda: BASE + gw.classifier(Even(), **gw.published("fudge-topic")),
+@pytest.mark.parametrize(("name", "recipe", "text"), [
+    ("dexperts-sentiment", gw.dexperts, "base.nucleus(0.9) + 3.2*expert - 3.2*anti"),
+    ("proxy-tuning", gw.proxy_tune, "base + expert - anti"),
+    ("contrast-reasoning", gw.contrast, "1.5*base.plausible(0.1) - 0.5*expert"),
+    ("contrast-open-ended", gw.contrast, "base.plausible(0.1) - 2*expert"),
+    ("cfg", gw.cfg, "1.5*base - 0.5*expert"),
+    ("context-aware-conflicts", gw.context_aware, "2*base - expert"),
+    ("context-aware-summaries", gw.context_aware, "1.5*base - 0.5*expert"),
+    ("gedi", gw.gedi, "gedi(base, expert, alpha=30)"),
+    ("caif", gw.classifier, "classifier(Lexicon, alpha=5, top=100)"),
+    ("fudge-topic", gw.classifier, "classifier(Lexicon, alpha=4, top=200)"),
 ])  # fmt: skip
-def test_published_settings_are_arguments_as_they_are(call):
-    assert isinstance(call(), gw.Model)
+def test_published_settings_are_arguments_as_they_are(name, recipe, text):
+    count = 3 if recipe in (gw.dexperts, gw.proxy_tune) else 2
+    models = [{"a": 1}] if recipe is gw.classifier else [BASE, EXPERT, ANTI][:count]
+    assert str(recipe(*models, **gw.published(name))).splitlines()[0] == text
 
 
 def test_unknown_published_settings_name_the_nearest():
@@ -198,7 +182,6 @@ def test_unknown_published_settings_name_the_nearest():
         (lambda: BASE - None, "None cannot be added"),
         (lambda: BASE * BASE, "a coefficient is"),
         (lambda: BASE * math.nan, "a coefficient is nan"),
-        (lambda: BASE * True, "a coefficient is True"),
         (lambda: 1e6 * (1e6 * BASE), "a coefficient is"),
         (lambda: BASE / 0, "divided by 0"),
         (lambda: BASE / "2", "a divisor is '2'"),
@@ -212,14 +195,10 @@ def test_unknown_published_settings_name_the_nearest():
         (lambda: BASE.prompted(3), "system must be a text or a function"),
         (gw.maximum, "at least one model"),
         (lambda: gw.maximum(BASE, 3), "3 is not a guideway.Model"),
-        (lambda: BASE.maximum("x"), "'x' is not a guideway.Model"),
         (lambda: gw.dexperts(BASE), "an expert or an anti-expert"),
-        (lambda: gw.dexperts(BASE, EXPERT, nucleus=2), "nucleus is 2"),
         (lambda: gw.proxy_tune(BASE, []), "no model and no list"),
         (lambda: gw.proxy_tune(BASE, [(EXPERT, "1")]), "'1' is no model and no list"),
-        (lambda: gw.proxy_tune("base", EXPERT), "'base' is not a guideway.Model"),
         (lambda: gw.contrast(BASE, ANTI, style="x"), "style is 'x'"),
-        (lambda: gw.cfg(BASE, ANTI, "1"), "gamma is '1'"),
         (lambda: gw.gedi(BASE, ANTI, rho=2), "rho is 2"),
         (lambda: 1 - BASE, "1 cannot be added"),
         (lambda: BASE.named(""), "not ''"),
@@ -227,7 +206,6 @@ def test_unknown_published_settings_name_the_nearest():
         (lambda: gw.cfg("base", ANTI), "'base' is not a guideway.Model"),
         (lambda: gw.contrast(BASE, ANTI, style=[]), "style is"),
         (lambda: gw.dola(layered(), "middle"), "layers is 'middle'"),
-        (lambda: gw.dola(layered(), 3), "layers is 3"),
         (lambda: gw.dola(layered(), []), "needs at least one block"),
         (lambda: 1e6 * (BASE + gw.gedi(BASE, ANTI)), "alpha is"),
         (lambda: 2 / BASE, "multiplied or divided by numbers; not with 2"),
@@ -237,9 +215,7 @@ def test_unknown_published_settings_name_the_nearest():
         (lambda: BASE % 2, "not with 2"),
         (lambda: BASE @ ANTI, r"not with Model\(anti\)"),
         (lambda: TERM + TERM, "can be added to a model"),
-        (lambda: sum([TERM, TERM]), "one after the other"),
         (lambda: TERM - gw.gedi(BASE, ANTI), "one after the other"),
-        (lambda: gw.gedi(BASE, ANTI) + TERM, "one after the other"),
         (lambda: TERM + 2, "can be added to a model"),
         (lambda: 2 - gw.gedi(BASE, ANTI), "can be added to a model"),
         (lambda: 2 / TERM, "be multiplied or divided by a number"),

@@ -230,15 +230,3 @@ def test_a_text_of_the_real_model_is_found_again_by_its_tokens_and_by_its_text(
         assert abs(gw.Watermark(key="other", gamma=0.5).detect(one.tokens).z) < 4
     weighed = mark.detect(found[0].tokens, built_in, model=built_in, prompt=prompts[0])
     assert (weighed.weighted_z or 0) > 4
-
-
-@pytest.mark.model
-def test_json_of_the_real_model_is_found_with_its_schema(built_in: gw.Model) -> None:
-    item = {"enum": ["north", "south", "east", "west", "up", "down"]}
-    schema = {"type": "array", "items": item, "minItems": 12, "maxItems": 12}
-    mark = gw.Watermark(key="json", gamma=0.5, delta=math.inf, context=2)
-    one = built_in.watermarked(mark).generate("A walk:", schema, temperature=0.7, seed=1)
-    found = mark.detect(one.tokens, built_in, schema)
-    assert found.exempt >= 12
-    assert found.green_fraction == 1.0
-    assert np.isfinite(mark.detect(one.text, built_in, schema).z)

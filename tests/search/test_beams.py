@@ -1,10 +1,10 @@
-"""Beam search: transformers' own, token for token; drawn beams; the examples with their numbers."""
+"""Beam search: transformers' own, token for token; drawn beams; ends, stop strings, dead ends."""
 
 import math
 import random
 import re
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import torch
@@ -19,10 +19,7 @@ from guideway.generation.row.result import Result
 from guideway.models.fake import FakeModel
 from guideway.sampling.noise import gumbel, stream
 from guideway.sampling.settings import Sampling
-from whole_batches import find
-
-if TYPE_CHECKING:
-    from guideway.api.model import Model
+from whole_batches import find, search
 
 BITS = gw.Vocabulary([b"0", b"1", b"<eos>"], eos_ids={2})
 ENDS = {1: (12,), 3: (10, 11, 12)}
@@ -98,12 +95,10 @@ def some_settings(chance: random.Random) -> dict[str, Any]:
     }
 
 
-def alike(
-    found: list[Result], expected: list[tuple[tuple[int, ...], float]], error: float = 1e-5
-) -> None:
+def alike(found: list[Result], expected: list[tuple[tuple[int, ...], float]]) -> None:
     assert [done.tokens for done in found] == [tokens for tokens, _ in expected]
     scores = [score for _, score in expected]
-    assert [done.score for done in found] == pytest.approx(scores, rel=1e-5, abs=error)
+    assert [done.score for done in found] == pytest.approx(scores, rel=1e-5, abs=1e-5)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -128,26 +123,6 @@ def test_beams_are_those_of_transformers_where_caches_are_reordered(kind: str):
     ends = tuple(model.vocabulary.eos_ids)
     for prompt, found in zip(prompts, find(model, requests), strict=True):
         alike(found, asked_of_transformers(model.module, prompt, ends, settings))
-
-
-@pytest.mark.model
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"num_beams": 4, "num_return_sequences": 2, "early_stopping": True},
-        {"num_beams": 3, "repetition_penalty": 1.2, "length_penalty": 0.5},
-    ],
-)
-def test_beams_of_the_real_model_are_those_of_transformers(
-    built_in: "Model", settings: dict[str, Any]
-):
-    model, settings = built_in.language_model, settings | {"max_new_tokens": 5}
-    prompts = ["The capital of France is", "Once upon a time, by the sea"]
-    ids = [tuple(model.tokenizer.encode(text)) for text in prompts]
-    requests = [Request(prompt, sampling=Sampling.of(settings)) for prompt in ids]
-    ends = tuple(sorted(model.vocabulary.eos_ids))
-    for prompt, found in zip(ids, find(model, requests), strict=True):
-        alike(found, asked_of_transformers(model.module, prompt, ends, settings), 1e-3)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -186,72 +161,11 @@ def test_drawn_beams_are_those_of_transformers_with_the_same_noise(
         alike(found, asked_of_transformers(module, prompt, ENDS[1], settings))
 
 
-def test_drawn_beams_are_the_same_whatever_the_batch_around_them():
-    model = FakeModel.random(BITS, 5)
-    drawn = Sampling(num_beams=3, num_return_sequences=3, temperature=1.0, seed=4, max_new_tokens=9)
-    others = [Sampling(num_beams=5), Sampling(num_beams=2, stochastic_beams=True, seed=1)]
-    requests = [Request((0, n), sampling=each) for n, each in enumerate([*others, drawn])]
-    alone = find(model, requests[2:])[0]
-    assert find(model, requests)[2] == alone == find(model, requests[::-1])[0]
-    other = Sampling(num_beams=3, num_return_sequences=3, temperature=1.0, seed=5, max_new_tokens=9)
-    assert find(model, [Request((0, 2), sampling=other)])[0] != alone
-
-
-# The note has probabilities of words after words; what is left of 1 goes to words that no beam
-# takes, each as improbable as it needs to be.
-AFTER: dict[str, dict[str, float]] = {
-    "": {"the": 0.4, "in": 0.3, "and": 0.2},
-    "the": {"list": 0.3, "look": 0.2, "parents": 0.1},
-    "in": {"the": 0.15, "a": 0.1, "this": 0.05},
-    "and": {"the": 0.6, "a": 0.2, "dog": 0.2},
-    "the list": {"of": 0.3, "is": 0.2},
-    "the look": {"on": 0.4, "of": 0.3},
-    "and the": {"two": 0.5, "list": 0.2},
-}
-NOTED = ["the", "in", "and", "list", "look", "parents", "a", "this", "dog", "of", "is", "on", "two"]
-FILL = [f"x{n}" for n in range(60)]
-
-
-def noted() -> FakeModel:
-    words = [*NOTED, *FILL]
-    vocabulary = gw.Vocabulary([f" {word}".encode() for word in words] + [b"<eos>"], {len(words)})
-
-    def logits(prefix: tuple[int, ...]) -> list[float]:
-        after = AFTER.get(" ".join(words[token] for token in prefix[1:]), {})
-        rest = (1 - sum(after.values())) / len(FILL)
-        shares = [after.get(word, rest if word in FILL else 0.0) for word in words]
-        return [math.log(share) if share else -math.inf for share in (*shares, 0.0)]
-
-    return FakeModel(vocabulary, logits)
-
-
-def probabilities(count: int, length: int) -> list[tuple[str, float]]:
-    given = Sampling(
-        num_beams=count, num_return_sequences=count, max_new_tokens=length, length_penalty=0
-    )
-    found = find(noted(), [Request((0,), sampling=given)])[0]
-    return [(done.text.strip(), round(math.exp(done.score or 0.0), 6)) for done in found]
-
-
-def test_the_example_of_the_notes_with_its_numbers():
-    assert probabilities(3, 1) == [("the", 0.4), ("in", 0.3), ("and", 0.2)]
-    two = probabilities(3, 2)
-    assert {two[0][0], two[1][0]} == {"the list", "and the"}
-    assert [share for _, share in two] == [0.12, 0.12, 0.08]
-    assert two[2][0] == "the look"
-    assert probabilities(3, 3)[0] == ("and the two", 0.06)
-    # The greedy text is not the most probable one, and two beams have dropped "and".
-    greedy = gw.Model(noted()).generate(" the", sampling=Sampling(max_new_tokens=3)).text
-    assert greedy.split()[0] != "and"
-    assert probabilities(2, 3)[0][0] != "and the two"
-    assert probabilities(13, 3)[0] == ("and the two", 0.06)
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_as_many_beams_as_there_are_texts_are_exhaustive(seed: int):
     model = FakeModel.random(BITS, seed, scale=2.0)
-    settings = Sampling(num_beams=27, num_return_sequences=15, length_penalty=0, max_new_tokens=3)
-    found = find(model, [Request((0,), sampling=settings)])[0]
+    settings = {"num_beams": 27, "num_return_sequences": 15, "length_penalty": 0}
+    found = search(model, max_new_tokens=3, **settings)
     logs = dict[tuple[int, ...], float]()
     for tokens in product((0, 1, 2), repeat=3):
         end = tokens.index(2) + 1 if 2 in tokens else 3
@@ -269,9 +183,7 @@ def test_as_many_beams_as_there_are_texts_are_exhaustive(seed: int):
 
 def held(pattern: str, words: bytes, logits: Any, **settings: Any) -> list[Result]:
     vocabulary = gw.Vocabulary([bytes([byte]) for byte in words] + [b"<eos>"], {len(words)})
-    constraint = gw.compile(gw.Regex(pattern), vocabulary)
-    sampling = Sampling.of(settings)
-    return find(FakeModel(vocabulary, logits), [Request((0,), constraint, sampling)])[0]
+    return search(FakeModel(vocabulary, logits), gw.Regex(pattern), **settings)
 
 
 @pytest.mark.parametrize("pattern", ["a|ab|b{2,3}", "(a|b)?[ab]"])
@@ -308,10 +220,9 @@ def test_an_end_counts_alike_whether_anything_else_could_follow_or_not(pattern: 
 def test_stop_strings_end_beams_and_count_in_their_scores():
     letters = gw.Vocabulary([b"a", b"b", b"c", b"<eos>"], eos_ids={3})
     row = torch.tensor([1.0, 0.9, 0.5, -3.0])
-    sampling = Sampling(
-        num_beams=9, num_return_sequences=4, stop="cb", length_penalty=0, max_new_tokens=5
-    )
-    found = find(FakeModel(letters, lambda prefix: row), [Request((0,), sampling=sampling)])[0]
+    settings = {"num_beams": 9, "num_return_sequences": 4, "length_penalty": 0}
+    model = FakeModel(letters, lambda prefix: row)
+    found = search(model, stop="cb", max_new_tokens=5, **settings)
     logs = row.log_softmax(0).tolist()
     assert found[0].text == ""
     assert found[0].tokens == (2, 1)  # more probable than an end at once
@@ -339,8 +250,7 @@ def test_beams_that_cannot_go_on_are_gone_and_the_others_stay():
         settings = {"num_beams": 2, "length_penalty": power}
         found = held("[ab]{1,3}", b"ab", lambda prefix: [0.0, 1.0, 0.5], **settings)
         assert found[0].score in (0.0, -math.inf) or found[0].text in ("a", "b")
-    settings = Sampling(num_beams=3, num_return_sequences=3, max_new_tokens=1)
     ends = FakeModel(WORDS[3], lambda prefix: [0.0] * 10 + [1.0] * 3)  # several ends of one text
-    found = find(ends, [Request((0,), sampling=settings)])[0]
+    found = search(ends, num_beams=3, num_return_sequences=3, max_new_tokens=1)
     assert [done.tokens for done in found] == [(), (), ()]
     assert len({done.score for done in found}) == 1

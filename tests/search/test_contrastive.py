@@ -9,7 +9,6 @@ import pytest
 import torch
 
 import guideway as gw
-from guideway.api.model import Model
 from guideway.generation.row.request import Request
 from guideway.models.fake import FakeModel
 from guideway.sampling.settings import Sampling
@@ -143,17 +142,6 @@ def test_texts_are_those_of_a_plain_implementation_on_transformers(kind: str):
     for prompt, (done,) in zip(prompts, found, strict=True):
         wanted = plain(reader(model(kind).module), prompt, lambda _: free, over, 0.6, 4)
         assert [*done.tokens] == [token for token in wanted if token not in ends]
-
-
-@pytest.mark.model
-def test_the_real_model_gives_the_text_of_a_plain_implementation(built_in: Model):
-    free, prompt = texts_of(built_in.vocabulary), "The cat saw the cat and the"
-    done = built_in.generate(prompt, penalty_alpha=0.6, max_new_tokens=4)
-    begun = built_in.tokenizer(prompt)["input_ids"]
-    read = reader(built_in.language_model.module)
-    wanted = plain(read, begun, lambda _: free, lambda drawn: len(drawn) == 4, 0.6, 4)
-    assert [*done.tokens] == wanted
-    assert done.text != built_in.generate(prompt, max_new_tokens=4).text
 
 
 def test_without_a_penalty_it_is_the_most_probable_token_and_with_one_loops_are_left():

@@ -22,7 +22,7 @@ from guideway.models.fake import FakeModel
 from guideway.sampling.settings import Sampling
 from guideway.search.adaptive import Asap, Node, Rejection
 from open_law import Law, divergence, fits, open_law, shares, skewed
-from whole_batches import find, generate
+from whole_batches import find, generate, search
 
 BITS = gw.Vocabulary([b"0", b"1", b"<eos>"], eos_ids={2})
 PIECES = gw.Vocabulary([b"0", b"1", b"01", b"10", b"<eos>", b"<end>"], eos_ids={4, 5})
@@ -32,9 +32,8 @@ TOY_TEXTS = {b"00000", *(("1" + "".join(bits)).encode() for bits in product("01"
 ZEROS = (0,) * 5
 
 
-def drawn(model: FakeModel, pattern: str | None, **settings: Any) -> list[Result]:
-    source = None if pattern is None else gw.compile(gw.Regex(pattern), model.vocabulary)
-    return find(model, [Request((0,), source, Sampling.of({"seed": 1} | settings))])[0]
+def drawn(model: FakeModel, pattern: str, **settings: Any) -> list[Result]:
+    return search(model, gw.Regex(pattern), **{"seed": 1} | settings)
 
 
 def tokens(found: list[Result]) -> list[tuple[int, ...]]:

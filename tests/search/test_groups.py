@@ -3,7 +3,6 @@
 import random
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any
 
 import pytest
 
@@ -83,17 +82,3 @@ def test_diverse_beams_are_those_of_the_plain_version(seed: int):
     expected = plain(model, settings)
     assert [done.tokens for done in found] == [tokens for tokens, _ in expected]
     assert [done.score for done in found] == pytest.approx([s for _, s in expected], abs=1e-5)
-
-
-def test_groups_begin_differently_by_a_great_penalty_and_alike_without_one():
-    model = FakeModel.random(WORDS, 1)
-
-    def found(**settings: Any) -> list[Any]:
-        sampling = Sampling(num_return_sequences=4, num_beams=4, **settings)
-        return find(model, [Request((0,), sampling=sampling)])[0]
-
-    limits = {"min_new_tokens": 2, "max_new_tokens": 6}
-    four = found(num_beam_groups=4, diversity_penalty=50.0, **limits)
-    assert len({done.text[:1] for done in four}) == 4
-    two = Sampling(num_beams=2, num_return_sequences=2)  # each text is there once
-    assert found(num_beam_groups=2) == find(model, [Request((0,), sampling=two)])[0]

@@ -1,6 +1,7 @@
 """The loop over searches: batches of them, limits, what is refused."""
 
 import math
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,7 @@ from guideway.generation.row.result import Result
 from guideway.models.fake import FakeModel
 from guideway.sampling.settings import Sampling
 from guideway.search.loop import Searching
-from whole_batches import find
+from whole_batches import search
 
 BITS = gw.Vocabulary([b"0", b"1", b"<eos>"], eos_ids={2})
 
@@ -46,9 +47,7 @@ def test_a_search_gives_no_more_than_there_is_and_the_models_own_probabilities()
     model = gw.Model(FakeModel.random(BITS, 2))
     texts = [each.text for each in model.generate("0", gw.Regex("0|11"), **given)]
     assert sorted(texts) == ["0", "11"]
-    constraint = gw.compile(gw.Regex("[01]{3}"), BITS)
-    request = Request((0,), constraint, Sampling.of(given))
-    done = find(FakeModel.random(BITS, 2), [request])[0][0]
+    done = search(FakeModel.random(BITS, 2), gw.Regex("[01]{3}"), **given)[0]
     assert done.score == pytest.approx(math.fsum((*done.logprobs, done.log_end)), abs=1e-5)
     assert all(log < 0 for log in done.log_allowed)
     with pytest.raises(gw.UnsupportedError, match=r"trace does not work with a search \(beams\)"):
@@ -57,7 +56,7 @@ def test_a_search_gives_no_more_than_there_is_and_the_models_own_probabilities()
         next(model.stream("0", num_beams=2))
 
 
-EMPTY: dict[str, dict[str, object]] = {
+EMPTY: dict[str, dict[str, Any]] = {
     "score": {"num_beams": 2},
     "weight": {"num_beams": 2, "stochastic_beams": True, "seed": 1},
     "attempts": {"exactness": "rejection", "seed": 1, "num_return_sequences": 3},
@@ -71,19 +70,16 @@ EMPTY: dict[str, dict[str, object]] = {
 def test_a_text_that_can_only_be_empty_and_has_no_end_id_is_what_is_found(told: str):
     endless = gw.Vocabulary([b"0", b"1"], eos_ids=set())
     model = FakeModel(endless, lambda prefix: [0.0, 0.0])
-    sampling = Sampling.of(EMPTY[told])
-    found = find(model, [Request((0,), gw.compile(gw.Regex(""), endless), sampling)])[0]
-    assert [done.tokens for done in found] == [()] * sampling.num_return_sequences
+    found = search(model, gw.Regex(""), **EMPTY[told])
+    assert [done.tokens for done in found] == [()] * EMPTY[told].get("num_return_sequences", 1)
     assert all(getattr(done, told) is not None for done in found)
     assert found[0].finish_reason == "stop"
     if told == "population":
         assert found[0].population is not None
         assert found[0].population.log_evidence == 0
         assert found[0].population.effective_sample_size == pytest.approx(8)
-        refusing = Sampling(exactness="smc", seed=1, critic=lambda text: -math.inf)
-        request = Request((0,), gw.compile(gw.Regex(""), endless), refusing)
         with pytest.raises(gw.DeadEndError, match="the critic leave nothing"):
-            find(model, [request])
+            search(model, gw.Regex(""), exactness="smc", seed=1, critic=lambda text: -math.inf)
 
 
 @pytest.mark.parametrize("told", EMPTY)

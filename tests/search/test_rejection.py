@@ -1,28 +1,19 @@
 """Rejection and ASAp: what is learned, limits, what is refused, independence of the batch."""
 
 import math
-from typing import Any
 
 import pytest
 import torch
 
 import guideway as gw
-from guideway.generation.row.request import Request
-from guideway.generation.row.result import Result
 from guideway.models.fake import FakeModel
-from guideway.sampling.settings import Sampling
 from guideway.search.adaptive import Rejection
 from open_law import open_law, shares
-from whole_batches import find
+from whole_batches import search
 
 BITS = gw.Vocabulary([b"0", b"1", b"<eos>"], eos_ids={2})
 LETTERS = gw.Vocabulary([*(bytes([b]) for b in b"abctruefls"), b"<eos>"], eos_ids={10})
 EXACT = ("rejection", "asap", "smc")
-
-
-def drawn(model: FakeModel, source: Any, **settings: Any) -> list[Result]:
-    constraint = None if source is None else gw.compile(source, model.vocabulary)
-    return find(model, [Request((0,), constraint, Sampling.of({"seed": 3} | settings))])[0]
 
 
 def test_nothing_is_rejected_once_all_of_a_finite_language_is_known(
@@ -33,7 +24,7 @@ def test_nothing_is_rejected_once_all_of_a_finite_language_is_known(
     monkeypatch.setattr(Rejection, "begin", lambda self: (searches.append(self), begin(self))[1])
     model = FakeModel(BITS, lambda prefix: [0.0, 0.5, 0.2])
     texts = ["0", "10", "110", "111"]
-    more = drawn(model, gw.Choice(texts), exactness="rejection", num_return_sequences=99)
+    more = search(model, gw.Choice(texts), seed=3, exactness="rejection", num_return_sequences=99)
     assert {done.text for done in more} == set(texts)
     law = open_law(model, [text.encode() for text in texts])
     truth = math.log(math.fsum(law.values()))
@@ -41,34 +32,13 @@ def test_nothing_is_rejected_once_all_of_a_finite_language_is_known(
     assert sum(done.attempts or 0 for done in more) < 99 / math.exp(truth)
 
 
-@pytest.mark.parametrize(
-    ("source", "texts"),
-    [
-        (gw.Choice(["ab", "abc", "ba"]), ["ab", "abc", "ba"]),
-        (bool, ["true", "false"]),
-        (gw.Regex("[ab]c{1,2}"), ["ac", "acc", "bc", "bcc"]),
-    ],
-    ids=["choice", "bool", "regex"],
-)
-def test_the_texts_of_a_finite_language_have_the_probabilities_that_choose_gives(
-    source: Any, texts: list[str]
-):
-    model = FakeModel.random(LETTERS, 2)
-    chosen = gw.Model(model).choose("a", texts)
-    law = shares(open_law(model, [text.encode() for text in texts]))
-    spelled = {bytes(LETTERS.tokens[t][0] for t in tokens): p for tokens, p in law.items()}  # type: ignore[index]
-    assert chosen == pytest.approx({text: spelled[text.encode()] for text in texts}, abs=1e-6)
-    assert math.fsum(chosen.values()) == pytest.approx(1)
-    assert all(gw.compile(source, LETTERS).matches(text) for text in texts)
-
-
 def test_too_many_attempts_are_an_error_that_says_what_was_learned():
     # Every beginning is new, and one text of a hundred million is in the language.
     model = FakeModel.random(LETTERS, 4)
     with pytest.raises(gw.LimitError, match="none of the last 30 texts") as caught:
-        drawn(model, gw.Regex("(ab|ba|cc|rt){8}"), exactness="rejection", max_attempts=30)
+        search(model, gw.Regex("(ab|ba|cc|rt){8}"), seed=3, exactness="rejection", max_attempts=30)
     assert (caught.value.limit, caught.value.given) == ("max_attempts", 30)
-    assert 'exactness="smc"' in str(caught.value)
+    assert 'seed=3, exactness="smc"' in str(caught.value)
 
 
 @pytest.mark.parametrize("mode", EXACT)
@@ -78,8 +48,8 @@ def test_a_beginning_after_which_filters_leave_nothing_is_given_up(mode: str):
 
     more = {"particles": 40} if mode == "smc" else {}
     # "01…" and "11…" go on with the 0 of the filter only, which no text has there.
-    found = drawn(
-        FakeModel(BITS, logits), gw.Regex("0(11|00)|1(11|0)"), exactness=mode, top_k=2,
+    found = search(
+        FakeModel(BITS, logits), gw.Regex("0(11|00)|1(11|0)"), seed=3, exactness=mode, top_k=2,
         epsilon_cutoff=0.1, num_return_sequences=20, **more,
     )  # fmt: skip
     assert {done.text for done in found} == {"000", "10"}
@@ -103,7 +73,7 @@ def test_texts_are_the_same_whatever_the_batch_around_them(mode: str):
 @pytest.mark.parametrize("mode", EXACT)
 def test_the_probability_of_what_was_allowed_is_reported_as_ordinary_sampling_does(mode: str):
     model = FakeModel.random(BITS, 9)
-    done = drawn(model, gw.Regex("1[01]{2}"), exactness=mode, temperature=0.5)[0]
+    done = search(model, gw.Regex("1[01]{2}"), seed=3, exactness=mode, temperature=0.5)[0]
     allowed = [[1], [0, 1], [0, 1]]
     rows = [model.prefill([(0, *done.tokens[:place])])[1][0].log_softmax(0) for place in range(3)]
     kept = [float(row[ids].logsumexp(0)) for row, ids in zip(rows, allowed, strict=True)]
@@ -116,8 +86,14 @@ def test_the_probability_of_what_was_allowed_is_reported_as_ordinary_sampling_do
 def test_free_text_is_drawn_as_ever_since_nothing_holds_it(mode: str):
     vocabulary = gw.Vocabulary([b"0", b"1", b"<eos>", None], eos_ids={2})
     model = FakeModel(vocabulary, lambda prefix: [0.0, 1.0, 0.0, 50.0])
-    found = drawn(
-        model, None, exactness=mode, num_return_sequences=30, max_new_tokens=4, min_new_tokens=2
+    found = search(
+        model,
+        None,
+        seed=3,
+        exactness=mode,
+        num_return_sequences=30,
+        max_new_tokens=4,
+        min_new_tokens=2,
     )
     assert {len(done.tokens) for done in found} == {2, 3, 4}
     assert {done.finish_reason for done in found} == {"stop", "length"}

@@ -3,6 +3,7 @@
 import math
 from functools import cache
 from itertools import permutations
+from typing import Any
 
 import pytest
 import torch
@@ -15,7 +16,7 @@ from guideway.sampling.noise import gumbel, keys, streams
 from guideway.sampling.settings import Sampling
 from guideway.search.stochastic import conditioned, weight
 from open_law import fits, open_law
-from whole_batches import find, generate
+from whole_batches import find, generate, search
 
 BITS = gw.Vocabulary([b"0", b"1", b"<eos>"], eos_ids={2})
 PATTERN = "[01]{1,2}"
@@ -137,14 +138,15 @@ def test_children_of_a_parent_with_its_own_noise_are_gumbel_numbers():
         assert float((shares - steps).abs().max()) < 1.95 / math.sqrt(count)  # 0.1 %
 
 
+def sample(size: int) -> dict[str, Any]:
+    """The settings of a sample of so many texts."""
+    return {"num_beams": size, "num_return_sequences": size, "stochastic_beams": True, "seed": 1}
+
+
 def test_limits_are_known_before_anything_is_drawn():
     """Probabilities are those of the texts that fit, from the first token on."""
     model = FakeModel.random(BITS, 1)
-    constraint = gw.compile(gw.Regex("0{6}|1[01]|01*"), BITS)
-    sampling = Sampling(
-        num_beams=9, num_return_sequences=9, stochastic_beams=True, seed=1, max_new_tokens=3
-    )
-    found = find(model, [Request((0,), constraint, sampling)])[0]
+    found = search(model, gw.Regex("0{6}|1[01]|01*"), **sample(9), max_new_tokens=3)
     assert {done.text for done in found} == {"10", "11", "0", "01", "011"}
     assert sum(done.weight or 0.0 for done in found) == pytest.approx(1, abs=1e-6)
 
@@ -152,10 +154,7 @@ def test_limits_are_known_before_anything_is_drawn():
 def test_free_text_ends_at_its_end_ids_together_or_where_no_tokens_are_left():
     ends = gw.Vocabulary([b"0", b"1", b"</s>", b"<eos>"], eos_ids={2, 3})
     model = FakeModel.random(ends, 2)
-    sampling = Sampling(
-        num_beams=9, num_return_sequences=9, stochastic_beams=True, seed=1, max_new_tokens=2
-    )
-    found = find(model, [Request((0,), sampling=sampling)])[0]
+    found = search(model, **sample(9), max_new_tokens=2)
     assert sorted(done.text for done in found) == ["", "0", "00", "01", "1", "10", "11"]
     assert sum(done.weight or 0.0 for done in found) == pytest.approx(1, abs=1e-6)
     first = model.prefill([(0,)])[1][0].softmax(0)
@@ -166,11 +165,7 @@ def test_free_text_ends_at_its_end_ids_together_or_where_no_tokens_are_left():
 def test_filters_and_temperature_are_those_of_ordinary_samples():
     words = gw.Vocabulary([bytes([97 + n]) for n in range(20)] + [b"<eos>"], {20})
     model = FakeModel.random(words, 4)
-    sampling = Sampling(
-        num_beams=6, num_return_sequences=6, stochastic_beams=True, seed=1, max_new_tokens=1,
-        top_k=3, temperature=2.0,
-    )  # fmt: skip
-    found = find(model, [Request((0,), sampling=sampling)])[0]
+    found = search(model, **sample(6), max_new_tokens=1, top_k=3, temperature=2.0)
     row = model.prefill([(0,)])[1][0]
     best = row.topk(3)
     shares = (best.values / 2).softmax(0).tolist()
@@ -178,10 +173,3 @@ def test_filters_and_temperature_are_those_of_ordinary_samples():
         bytes([97 + n]).decode(): s for n, s in zip(best.indices.tolist(), shares, strict=True)
     }
     assert {done.text: done.weight for done in found} == pytest.approx(expected, abs=1e-6)
-
-
-def test_where_nothing_has_a_probability_there_is_a_dead_end():
-    model = FakeModel(BITS, lambda prefix: [-math.inf] * 3)
-    sampling = Sampling(num_beams=2, stochastic_beams=True, seed=1)
-    with pytest.raises(gw.DeadEndError, match="row 0: no beam is left at step 0"):
-        find(model, [Request((0,), sampling=sampling)])

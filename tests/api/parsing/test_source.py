@@ -1,14 +1,13 @@
 """Places found in finished texts: as `re` finds groups, where each takes all it can."""
 
 import re
-from typing import Annotated
 
 import pytest
-from pydantic import AfterValidator, BaseModel
+from pydantic import BaseModel
 
 import guideway as gw
 from guideway.api.parsing.source import belongs, find_places
-from guideway.api.parsing.values import partial_value, read_captures, read_value
+from guideway.api.parsing.values import read_captures
 from guideway.language.special_tokens import mark
 from guideway.models.fake import FakeModel
 from plain_texts import short_strings
@@ -52,57 +51,6 @@ class Point(BaseModel):
     x: int
 
 
-def refuse(value: int) -> int:
-    raise ValueError(value)
-
-
-def test_values_are_those_of_types_wherever_they_stand():
-    for source, text, value in [
-        (gw.until("</think>") + gw.source(Point), 'I {think}</think>{"x": 1}', Point(x=1)),
-        (gw.thinking(Point), '<think>{"x": 0}</think>\n\n{"x": 1}', Point(x=1)),
-        (gw.thinking(Point, begin=None), 'so</think>{"x": 1}', Point(x=1)),
-        (gw.tag("<a>", int, "</a>"), "<a>12</a>", 12),
-        (gw.tagged("<a>", int, "</a>"), "one <a>1</a>, two <a>2</a>.", [1, 2]),
-        (gw.tagged("<a>", gw.Text(), "</a>"), "<a>1</a>", ["1"]),
-        (gw.tagged("<a>", int, "</a>"), "none", []),
-        (gw.capture("x", Point), '{"x": 1}', Point(x=1)),
-        (gw.source(int) + "," + gw.source(int), "1,2", "1,2"),
-        (gw.until("x"), "abx", "abx"),
-        (gw.tagged("(", gw.tag("[", int, "]"), ")"), "a([1])b([2])", [1, 2]),
-    ]:
-        assert read_value(source, text) == (value, None)
-
-
-def test_captures_are_lists_where_there_may_be_several():
-    source = C("a", int) + gw.repeat("," + C("b", int)) + gw.repeat(";" + C("c", int), 0, 1)
-    assert read_captures(source, b"1,2,3") == ({"a": 1, "b": [2, 3]}, None)
-    assert read_captures(source, b"1;4") == ({"a": 1, "b": [], "c": 4}, None)
-    twice = C("a", int) + "," + C("a", bool)
-    assert read_captures(twice, b"1,true") == ({"a": [1, True]}, None)
-    either = C("a", int) | C("a", bool) | gw.tagged("<", C("b", int))
-    assert read_captures(either, b"true") == ({"a": True, "b": []}, None)
-    assert read_captures(either, b"x<1 <2") == ({"b": [1, 2]}, None)
-    wrong = C("a", Annotated[int, AfterValidator(refuse)])
-    value, error = read_captures(wrong, b"1")
-    assert value == {"a": None}
-    assert error is not None
-
-
-def test_what_has_been_read_of_an_answer_grows():
-    thought = gw.thinking(Point)
-    for text, value in [
-        ("<think>{", None),
-        ("<think>a</think>\n", None),
-        ('<think>a</think>\n{"x": 1}', Point(x=1)),
-    ]:
-        assert partial_value(thought, text) == value
-    assert partial_value(gw.thinking(Point, end=R("x|y")), "x{") is None
-    assert partial_value(gw.tagged("<a>", int), "<a>1") is None
-    assert partial_value(gw.capture("x", JSON), '{"x": "a') == {"x": "a"}
-    assert partial_value(gw.capture("x", R("a+")), "a") == "a"
-
-
-JSON = gw.JsonSchema({"type": "object"})
 NAMES = {"<think>": 256, "</think>": 257}
 BYTES = gw.Vocabulary(
     [*(bytes([b]) for b in range(256)), None, None, b"<eos>"], {258}, special=NAMES
