@@ -84,32 +84,25 @@ def test_a_request_gets_what_generate_gives(model: Model):
 
 
 @pytest.mark.usefixtures("paged")
-@pytest.mark.parametrize("speculate", ["off", "forced", OTHER], ids=str)
-def test_drafts_change_no_text(engine: gw.Engine, speculate: Any, monkeypatch: pytest.MonkeyPatch):
+def test_requests_have_expressions_and_drafts_of_their_own(
+    engine: gw.Engine, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(
         Speculation, "_length", lambda self, rows, odds, drafting=0: max(map(len, odds))
     )
-    for model in (BASE, EXIT):
-        futures = [
-            engine.submit(prompt, source, model=model, speculate=speculate, **more)
-            for prompt, source, more in REQUESTS
-        ]
-        for (prompt, source, more), future in zip(REQUESTS, futures, strict=True):
-            result = future.result(60)
-            same(result, model.generate(prompt, source, **more))
-            assert speculate != "off" or not result.stats.drafted
-    assert bool(engine.stats.drafted) == (speculate != "off")
+    hows = [(BASE, "off"), (GUIDED, "forced"), (MARKED, OTHER), (FAKE, "off"), (EXIT, OTHER)]
+    asked = [(*how, *REQUESTS[place]) for place, how in enumerate([*hows, (BASE, OTHER)])]
+    futures = [
+        engine.submit(prompt, source, model=model, speculate=speculate, **more)
+        for model, speculate, prompt, source, more in asked
+    ]
+    for (model, speculate, prompt, source, more), future in zip(asked, futures, strict=True):
+        result = future.result(60)
+        same(result, model.generate(prompt, source, **more))
+        assert speculate != "off" or not result.stats.drafted
+    assert engine.stats.drafted
     with pytest.raises(gw.SourceError):
         engine.submit("a", speculate="often").result(60)
-
-
-@pytest.mark.usefixtures("paged")
-def test_requests_of_one_engine_may_have_expressions_of_their_own(engine: gw.Engine):
-    models = [BASE, GUIDED, MARKED, FAKE, GUIDED]
-    asked = [(model, *REQUESTS[place]) for place, model in enumerate(models)]
-    futures = [engine.submit(prompt, source, model=m, **more) for m, prompt, source, more in asked]
-    for (model, prompt, source, more), future in zip(asked, futures, strict=True):
-        same(future.result(60), model.generate(prompt, source, **more))
 
 
 @pytest.mark.parametrize(("prompt", "source", "more", "error"), [

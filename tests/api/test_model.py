@@ -7,12 +7,11 @@ import math
 from enum import Enum
 
 import pytest
-from pydantic import BaseModel, field_validator
+from pydantic import BaseModel
 
 import guideway as gw
+from fake_answers import BYTES, Even, telling
 from guideway.models.fake import FakeModel
-
-VOCABULARY = gw.Vocabulary([bytes((b,)) for b in range(256)] + [b"<eos>"], {256})
 
 
 class Colour(Enum):
@@ -25,33 +24,9 @@ class Car(BaseModel):
     doors: int
 
 
-class Even(BaseModel):
-    number: int
-
-    @field_validator("number")
-    @classmethod
-    def check(cls, number):
-        if number % 2:
-            raise ValueError("odd")
-        return number
-
-
 @pytest.fixture
 def model():
-    return gw.Model(FakeModel.random(VOCABULARY))
-
-
-def spelling(text):
-    """A model that says `text` whatever was asked, then ends."""
-
-    def logits(prefix):
-        said = prefix[prefix.index(0) + 1 :] if 0 in prefix else ()
-        wanted = [*list(text.encode()), 256]
-        row = [0.0] * VOCABULARY.width
-        row[wanted[min(len(said), len(wanted) - 1)]] = 50.0
-        return row
-
-    return gw.Model(FakeModel(VOCABULARY, logits))
+    return gw.Model(FakeModel.random(BYTES))
 
 
 def test_a_type_gives_a_value_of_the_type(model):
@@ -105,7 +80,7 @@ def test_several_sequences_come_in_order_and_repeat_with_the_seed(model):
 
 def test_retries_ask_again():
     settings = {"max_new_tokens": 20}
-    models = [gw.Model(FakeModel.random(VOCABULARY, seed)) for seed in range(6)]
+    models = [gw.Model(FakeModel.random(BYTES, seed)) for seed in range(6)]
     results = [model.generate("x", Even, retries=9, **settings) for model in models]
     assert all(result.error is None and result.value.number % 2 == 0 for result in results)
     without = [model.generate("x", Even, on_invalid="return", **settings) for model in models]
@@ -136,7 +111,7 @@ def test_streams_grow_and_end_with_the_result(model):
 
 def test_partial_values_show_what_is_sure():
     text = '{"colour": "blue", "doors": 4}'
-    values = [part.value for part in spelling(text).stream("x\0", Car, max_new_tokens=60)]
+    values = [part.value for part in telling({"x": text}).stream("x", Car, max_new_tokens=60)]
     assert values[0] is None or not getattr(values[0], "colour", None)
     assert any(getattr(value, "colour", None) == Colour.BLUE for value in values[:-1])
     assert values[-1] == Car(colour=Colour.BLUE, doors=4)
@@ -155,8 +130,8 @@ def test_async_calls_give_what_the_others_give(model):
 
 def test_choices_have_the_probabilities_of_their_texts():
     table = {ord("y"): 2.0, ord("n"): 1.0, ord("e"): 0.5, ord("s"): 3.0, ord("o"): 0.1}
-    row = [table.get(token, -1.0) for token in range(VOCABULARY.width)]
-    model = gw.Model(FakeModel(VOCABULARY, lambda prefix: row))
+    row = [table.get(token, -1.0) for token in range(BYTES.width)]
+    model = gw.Model(FakeModel(BYTES, lambda prefix: row))
     choices = model.choose("Well? ", ["yes", "no"])
     total = math.log(sum(math.exp(x) for x in row))
     yes = math.exp(sum(table[ord(c)] - total for c in "yes"))
@@ -208,9 +183,9 @@ def test_the_type_can_be_described_in_the_prompt():
 
     def logits(prefix):
         seen.append(bytes(t for t in prefix if t < 256))
-        return [0.0] * VOCABULARY.width
+        return [0.0] * BYTES.width
 
-    gw.Model(FakeModel(VOCABULARY, logits)).generate(
+    gw.Model(FakeModel(BYTES, logits)).generate(
         "The car is red.", Car, max_new_tokens=60, schema_in_prompt=True
     )
     assert b"colour" in seen[0]
@@ -228,7 +203,7 @@ def test_a_tokenizer_that_loses_information_is_refused_by_name():
 
 def test_choices_without_any_probability_are_a_dead_end():
     row = [0.0 if token == 65 else float("-inf") for token in range(257)]
-    model = gw.Model(FakeModel(VOCABULARY, lambda prefix: row))
+    model = gw.Model(FakeModel(BYTES, lambda prefix: row))
     assert model.choose("?", ["A", "B"]) == {"A": 1.0, "B": 0.0}
     with pytest.raises(gw.DeadEndError, match="every choice the probability 0"):
         model.choose("?", ["B", "CC"])
@@ -236,12 +211,12 @@ def test_choices_without_any_probability_are_a_dead_end():
 
 @pytest.mark.parametrize("content", [{}, {"content": None}, {"content": [{"text": "x"}]}])
 def test_a_message_without_a_text_is_refused_with_a_description_too(content):
-    chat = gw.Model(FakeModel.random(VOCABULARY))
+    chat = gw.Model(FakeModel.random(BYTES))
     with pytest.raises((gw.SourceError, gw.UnsupportedError), match="content"):
         chat.generate([{"role": "user", **content}], int, schema_in_prompt=True)
 
 
 def test_a_stop_string_before_the_minimum_stays_whatever_other_stop_strings_there_are():
     for stop in (["a"], ["a", "xxxxxx"]):
-        *_, last = spelling("abcd").stream("\0", stop=stop, min_new_tokens=2, max_new_tokens=9)
+        *_, last = telling({"x": "abcd"}).stream("x", stop=stop, min_new_tokens=2, max_new_tokens=9)
         assert last.text == last.result.text == "abcd"

@@ -11,43 +11,12 @@ from typing import Any
 
 import pytest
 import torch
-from pydantic import BaseModel, ValidationError, field_validator
+from pydantic import ValidationError
 
 import guideway as gw
+from fake_answers import BYTES, Even, telling
 from guideway.api.running import AT_ONCE
 from guideway.models.fake import FakeModel
-
-VOCABULARY = gw.Vocabulary([bytes((b,)) for b in range(256)] + [b"<eos>"], {256})
-
-
-class Even(BaseModel):
-    number: int
-
-    @field_validator("number")
-    @classmethod
-    def check(cls, number: int) -> int:
-        if number % 2:
-            raise ValueError("odd")
-        return number
-
-
-def telling(answers: dict[str, str]) -> gw.Model:
-    """A model that says a text to each prompt, and then the end; "!" in a text is Ctrl-C."""
-
-    def logits(prefix: tuple[int, ...]) -> list[float]:
-        written = bytes(token for token in prefix if token < 256).decode()
-        asked = next(prompt for prompt in answers if written.startswith(prompt))
-        text = answers[asked]
-        said = written.removeprefix(asked)
-        following = text[len(said) : len(said) + 1]
-        if following == "!":
-            raise KeyboardInterrupt
-        row = [0.0] * VOCABULARY.width
-        row[ord(following) if following else 256] = 50.0
-        return row
-
-    return gw.Model(FakeModel(VOCABULARY, logits))
-
 
 ODD, EVEN = '{"number":3}', '{"number":4}'
 
@@ -104,13 +73,13 @@ SEARCHED: list[dict[str, Any]] = [{}, {"num_beams": 2}, {"exactness": "rejection
 
 def failing() -> gw.Model:
     def logits(prefix: tuple[int, ...]) -> torch.Tensor:
-        row = torch.zeros(VOCABULARY.width)
+        row = torch.zeros(BYTES.width)
         text = bytes(token for token in prefix if token < 256)
         row[ord("q")] = -math.inf
         row[ord("z")] = 9.0
         return row * math.nan if text.startswith(b"nan") and len(text) > 4 else row
 
-    return gw.Model(FakeModel(VOCABULARY, logits))
+    return gw.Model(FakeModel(BYTES, logits))
 
 
 @pytest.mark.parametrize("how", SEARCHED, ids=str)
@@ -175,12 +144,12 @@ def test_an_interrupt_while_asking_again_keeps_what_was_said_first():
         calls.append(len(prefix))
         if len(calls) == len(ODD) + 3:
             raise KeyboardInterrupt
-        row = [0.0] * VOCABULARY.width
+        row = [0.0] * BYTES.width
         row[(ODD.encode() + b"\0")[len(prefix) - 1]] = 50.0
         return row
 
     with pytest.raises(gw.GenerationInterrupted) as caught:
-        gw.Model(FakeModel(VOCABULARY, logits)).generate("x", Even, retries=2)
+        gw.Model(FakeModel(BYTES, logits)).generate("x", Even, retries=2)
     (result,) = caught.value.results
     assert (result.text, type(result.error)) == (ODD, gw.InvalidValueError)
 
@@ -191,7 +160,7 @@ def test_leaving_a_stream_ends_it_and_frees_the_cache(leave: str, monkeypatch: p
         def __init__(self, rows: Any) -> None:
             self.rows = rows
 
-    fake = FakeModel(VOCABULARY, lambda prefix: [1.0] * 256 + [0.0])
+    fake = FakeModel(BYTES, lambda prefix: [1.0] * 256 + [0.0])
     extended = fake.extend
 
     def extend(cache: Any, tokens: Any) -> Any:
@@ -227,7 +196,7 @@ def waiting(steps: int) -> tuple[gw.Model, list[int], threading.Event, threading
             assert go.wait(30)
         return [1.0] * 256 + [0.0]
 
-    return gw.Model(FakeModel(VOCABULARY, logits)), calls, reached, go
+    return gw.Model(FakeModel(BYTES, logits)), calls, reached, go
 
 
 async def cancelled(make: Callable[[gw.Model], Any], steps: int) -> list[int]:
@@ -287,7 +256,7 @@ def test_a_task_that_is_not_cancelled_may_run_beside_one_that_is():
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, None])
 def test_batches_change_no_result(size: int | None):
-    model = gw.Model(FakeModel.random(VOCABULARY))
+    model = gw.Model(FakeModel.random(BYTES))
     prompts = [f"p{n}" for n in range(7)]
     settings = [
         gw.Sampling(seed=n, max_new_tokens=9, num_return_sequences=1 + n % 2) for n in range(6)
@@ -300,7 +269,7 @@ def test_batches_change_no_result(size: int | None):
 
 def test_a_long_list_runs_in_batches_by_itself(monkeypatch: pytest.MonkeyPatch):
     sizes = list[int]()
-    fake = FakeModel(VOCABULARY, lambda prefix: [1.0] * 257)
+    fake = FakeModel(BYTES, lambda prefix: [1.0] * 257)
     read = fake.prefill
 
     def prefill(prompts: Any) -> Any:
@@ -350,7 +319,7 @@ def test_progress_may_be_a_bar(capsys: pytest.CaptureFixture[str]):
     ("retries", None),
 ])  # fmt: skip
 def test_wrong_ways_to_run_are_refused_before_anything_runs(name: str, given: Any):
-    model = gw.Model(FakeModel(VOCABULARY, lambda prefix: pytest.fail("asked")))
+    model = gw.Model(FakeModel(BYTES, lambda prefix: pytest.fail("asked")))
     with pytest.raises(gw.SourceError, match=f"^{name} is "):
         model.generate(["a"], int, **{name: given})
 
