@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from guideway.errors import LimitError, ModelError, SourceError, UnsupportedError
-from guideway.logits.classifier import Classifier, ClassifierTerm, classify
+from guideway.logits.classifier import ClassifierTerm, classify
 from guideway.logits.classifier_sources import Function, Lexicon, classifier, fudge
 
 
