@@ -37,24 +37,6 @@ def test_guided_texts_are_in_the_language_and_only_beginnings_of_it_are_judged()
     assert max(map(len, judge.calls)) <= 6 * 3
 
 
-def test_a_text_without_any_choice_asks_nothing():
-    judge = Judge()
-    model = gw.Model(FakeModel.random(ASCII)) + gw.classifier(judge, alpha=-5)
-    assert model.generate("x", gw.Choice(["only this"])).text == "only this"
-    assert judge.calls == []
-
-
-def test_a_row_has_the_same_text_whatever_the_batch_around_it():
-    model = gw.Model(FakeModel.random(ASCII)) + gw.classifier(
-        Judge(), alpha=3, top=20, entropy=0.5, every=2, window=4, rest="keep"
-    )
-    sources = [gw.Regex("[a-f]{8}"), None, gw.Regex("x+y"), gw.Choice(["aa", "b"])]
-    settings = {"temperature": 0.8, "seed": 5, "max_new_tokens": 12}
-    together = model.generate(["p", "q", "r", "s"], sources, **settings)
-    for prompt, source, result in zip("pqrs", sources, together, strict=True):
-        assert model.generate(prompt, source, **settings).text == result.text
-
-
 def test_the_prompt_is_read_where_that_is_asked_for():
     for prompt in (False, True):
         judge = Judge()
@@ -70,12 +52,6 @@ def test_log_probabilities_are_those_of_the_model_without_the_classifier():
     _, logits = base.language_model.prefill([[ord("x"), *text[:n]] for n in range(4)])
     expected = logits.log_softmax(1).gather(1, torch.tensor(text)[:, None])[:, 0]
     assert result.logprobs == pytest.approx(expected.tolist(), abs=1e-5)
-
-
-def test_a_classifier_that_fails_is_named_by_generate():
-    guided = gw.Model(FakeModel.random(ASCII)) + gw.classifier(lambda texts: [2.0], alpha=1)
-    with pytest.raises(gw.ModelError, match=r"classifier <lambda> gave numbers of shape \(1,\)"):
-        guided.generate("x", gw.Regex("[abc]"))
 
 
 def test_what_stands_between_prompt_and_text_is_judged_by_no_call():

@@ -3,7 +3,7 @@
 import datetime as dt
 from collections.abc import Callable
 from decimal import Decimal
-from typing import Annotated, Any, Literal, NamedTuple, Optional
+from typing import Annotated, Any, Literal, Optional
 
 import pytest
 from pydantic import BaseModel, Field, WithJsonSchema
@@ -15,7 +15,7 @@ from guideway.errors import SourceError, UnsupportedError
 from guideway.json_schema.source import JsonSchema
 from guideway.sources.regions import Others, substring
 from guideway.sources.sources import Choice, Gbnf, Regex, Source, Text, repeat, source
-from type_samples import TYPES
+from type_samples import TYPES, Point
 
 
 class Stop(BaseModel):
@@ -60,11 +60,6 @@ class Node(BaseModel):
     left: Optional["Node"] = None
 
 
-class Pair(NamedTuple):
-    left: int
-    right: str = "r"
-
-
 @pytest.mark.parametrize(
     ("type_", "words"),
     [
@@ -86,7 +81,7 @@ class Pair(NamedTuple):
         (Literal["é", 1, True, None], '"é" | true | null | 1'),
         (list[list[bool]], "[[boolean, ...], ...]"),
         (Annotated[list[bool], Field(min_length=2)], "[boolean, ...] (2 or more items)"),
-        (Pair, "[integer, string?]"),
+        (Point, "[integer, string?]"),
         (tuple[bool, int], "[boolean, integer]"),
         (dict[int, list[bool]], "{ [key: string (integer)]: [boolean, ...] }"),
         (dict[Literal["a"], bool], '{ "a"?: boolean }'),

@@ -112,6 +112,16 @@ def judging(answer: object) -> Any:
     return lambda texts: answer
 
 
+class Saying:
+    """A classifier that says this, whatever the texts."""
+
+    def __init__(self, *answer: float) -> None:
+        self.answer = torch.tensor(answer)
+
+    def log_probs(self, texts: Sequence[str]) -> torch.Tensor:
+        return self.answer
+
+
 @pytest.mark.parametrize(("source", "said"), [
     (judging([0.5]), r"<lambda> gave numbers of shape \(1,\) for 2 texts"),
     (judging([[0.5, 0.5]] * 2), r"numbers of shape \(2, 2\) for 2 texts"),
@@ -121,6 +131,8 @@ def judging(answer: object) -> Any:
     (judging("no"), "no numbers"),
     (Answering(np.zeros(3)), r"Answering gave numbers of shape \(3,\) for 2"),
     (Answering(np.full((2, 2), 7)), "Answering gave 7 for 'first'"),
+    (Saying(0.0, 0.5), "Saying gave 0.5 for '…second.*: a log-probability"),
+    (Saying(math.inf, 0.0), "Saying gave inf for 'first'"),
 ])  # fmt: skip
 def test_a_source_that_gives_something_else_is_named(source: Any, said: str):
     with pytest.raises(ModelError, match=said):
