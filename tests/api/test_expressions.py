@@ -311,22 +311,6 @@ def test_every_expression_holds_to_the_constraint_in_every_call(kind):
     assert math.fsum(model.choose("Go: ", ["yes", "no", "maybe"]).values()) == pytest.approx(1)
 
 
-def test_choices_of_an_expression_are_products_of_its_steps():
-    terms, logs = EXPRESSIONS["proxy"].node.terms, []
-    for text in (b"ab", b"ba"):
-        prefix, log = b"Go: ", 0.0
-        for byte in text:
-            rows = [
-                weight * reading(leaf).model.prefill([tuple(prefix)])[1][0].log_softmax(0)
-                for weight, leaf in terms
-            ]
-            log += float(torch.stack(rows).sum(0).log_softmax(0)[byte])
-            prefix += bytes([byte])
-        logs.append(log)
-    chosen = EXPRESSIONS["proxy"].choose("Go: ", ["ab", "ba"])
-    assert list(chosen.values()) == pytest.approx(torch.tensor(logs).softmax(0).tolist(), abs=1e-5)
-
-
 def log_probability(model, text, prompt=b"Go: "):
     """Of the bytes of a text, step by step."""
     places = range(len(text))

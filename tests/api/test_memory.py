@@ -14,7 +14,7 @@ from transformers.models.mixtral import MixtralConfig
 from transformers.models.t5 import T5Config
 
 import guideway as gw
-from guideway.api.memory import as_size, fitting, needed, planned
+from guideway.api.memory import fitting, needed, planned
 from guideway.models.fake import FakeModel
 from small_models import CACHE, KINDS, LETTERS, SMALL, model, module
 
@@ -84,18 +84,6 @@ def test_the_built_in_model_allocates_what_is_said() -> None:
     assert (same.parameters, same.kv_cache) == (need.parameters, need.kv_cache)
     assert same.activations == pytest.approx(need.activations, rel=0.05)
     assert same.total == pytest.approx(need.total, rel=0.01)
-
-
-def test_the_examples_of_notes_on_inference() -> None:
-    need = gw.memory(NOTES, batch=1, context=4096, dtype="float16")
-    assert as_size(need.parameters) == "216.7 MB"
-    assert need.kv_cache == 144 * 2**20
-    grouped = gw.memory(NOTES | {"kv_heads": 3}, context=4096, dtype="bf16")  # queries share keys
-    assert grouped.kv_cache == 36 * 2**20
-    assert need.total == need.parameters + need.kv_cache + need.activations
-    # The terms that the notes list: matrices without biases, 30,000 tokens; the sum is 248 less.
-    matrices = (30_000 + 512 + 2) * 768 + 12 * (4 * 768 * 768 + 2 * 768 * 3072)
-    assert matrices == NOTES["parameters"] - 248
 
 
 def test_parameters_are_those_of_the_model_that_transformers_builds() -> None:

@@ -43,13 +43,6 @@ def test_it_takes_vocabulary_and_width_of_a_model():
     assert logits.argsort()[0, -3:].sort().values.tolist() == [98, 99, 256]
 
 
-def test_a_constraint_holds_it_like_any_model():
-    model = gw.ngram(["yes"] * 9 + ["no"], LETTERS)
-    assert model.generate("", gw.Choice(["no", "nah"]), max_new_tokens=5).text == "no"
-    scores = model.choose("", ["yes", "no"])
-    assert scores["yes"] > 0.8
-
-
 def test_a_saved_model_is_read_by_its_path_and_shown_by_its_name(tmp_path: Path):
     model = gw.ngram(TEXTS, gpt2(), order=5)
     model.language_model.save(tmp_path / "cats.ngram")

@@ -245,15 +245,6 @@ def test_leaving_an_async_stream_ends_it():
     assert len(calls) == 3
 
 
-def test_a_task_that_is_not_cancelled_may_run_beside_one_that_is():
-    async def both() -> Any:
-        other = telling({"a": "12"}).agenerate("a", int)
-        return await asyncio.gather(other, cancelled(endless("x"), 2))
-
-    result, calls = asyncio.run(both())
-    assert (result.value, len(calls)) == (12, 2)
-
-
 @pytest.mark.parametrize("size", [1, 2, 3, 7, None])
 def test_batches_change_no_result(size: int | None):
     model = gw.Model(FakeModel.random(BYTES))

@@ -74,14 +74,6 @@ def test_what_is_kept_of_the_fruits(name: str):
             assert initials(function(FRUIT / 0.3, parameter)) == kept
 
 
-def test_a_nucleus_after_the_mask_is_never_disjoint_from_it():
-    allowed = FRUIT.clone()
-    allowed[0, [0, 1, 2, 4]] = -INF
-    kept = top_p(allowed, double(0.6)[None])
-    assert initials(kept) == "df"
-    assert kept.softmax(1)[0, [3, 5]].tolist() == pytest.approx([0.5, 0.5])
-
-
 def some_rows() -> torch.Tensor:
     noise = torch.Generator().manual_seed(5)
     row = (torch.randn(300, 200, generator=noise) * 3).round(decimals=1)  # with ties

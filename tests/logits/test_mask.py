@@ -86,16 +86,3 @@ def test_a_bitmask_of_another_type_is_refused(dtype: type):
 def test_sizes_are_positive(shape: tuple[int, int]):
     with pytest.raises(SourceError, match="must be positive"):
         gw.allocate_token_bitmask(*shape)
-
-
-def test_a_matcher_and_a_bitmask_make_a_decoding_loop():
-    vocabulary = gw.Vocabulary([b"a", b"b", b"c", b"<eos>"], {3})
-    matcher = gw.Matcher(gw.compile(gw.Choice(["abc"]), vocabulary))
-    bitmask, taken = gw.allocate_token_bitmask(1, vocabulary.width), []
-    while not matcher.is_terminated():
-        matcher.fill_next_token_bitmask(bitmask, 0)
-        logits = torch.zeros(1, vocabulary.width)
-        gw.apply_token_bitmask_inplace(logits, bitmask)
-        taken.append(int(logits.argmax()))
-        assert matcher.accept_token(taken[-1])
-    assert taken == [0, 1, 2, 3]

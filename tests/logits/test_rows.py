@@ -8,7 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from guideway.logits.rows import LEAST, Rows, both
+from guideway.logits.rows import LEAST, Rows
 
 EXTREMES = [0.0, 1.0, -3.5, 1e38, -1e38, 3e38, -math.inf, 5.0]
 
@@ -58,11 +58,3 @@ def test_normalising_is_over_the_support():
     assert rows.values[0, :2].exp().tolist() == pytest.approx([0.5, 0.5])
     empty = Rows(torch.zeros(1, 2), torch.zeros(1, 2, dtype=torch.bool)).normalized()
     assert (empty.values >= LEAST).all()
-
-
-def test_none_is_everything():
-    some = torch.tensor([[True, False]])
-    assert both(None, None) is None
-    assert both(some, None) is some
-    assert both(None, some) is some
-    assert both(some, ~some).tolist() == [[False, False]]

@@ -67,18 +67,6 @@ def test_rows_may_have_orders_of_their_own():
     assert together[1].softmax(0)[0] == pytest.approx(0.3225, abs=5e-5)
 
 
-def test_temperature_goes_to_the_most_probable_token_and_to_all_alike():
-    row = torch.tensor([[0.3, 0.2, 0.5]]).log()
-    cold = warped(row, [(1e-6, 0, 1.0, 0.0)])
-    assert cold.softmax(1).tolist() == [[0, 0, 1]]
-    hot = warped(row, [(1e6, 0, 1.0, 0.0)])
-    assert hot.softmax(1)[0].tolist() == pytest.approx([1 / 3] * 3, abs=1e-6)
-    for temperature in (0.1, 0.5, 2.0, 50.0):
-        ranking = warped(row, [(temperature, 0, 1.0, 0.0)]).argsort(1)
-        assert torch.equal(ranking, row.argsort(1))
-    assert warped(row, [OFF]) is row
-
-
 def test_every_stage_that_is_on_is_seen_and_no_other():
     seen: list[tuple[str, int]] = []
     on = {"temperature": 0.5, "top_k": 4, "min_p": 0.1, "xtc": (0.5, 0.1), "mirostat": 2}
