@@ -38,7 +38,7 @@ def test_too_many_attempts_are_an_error_that_says_what_was_learned():
     with pytest.raises(gw.LimitError, match="none of the last 30 texts") as caught:
         search(model, gw.Regex("(ab|ba|cc|rt){8}"), seed=3, exactness="rejection", max_attempts=30)
     assert (caught.value.limit, caught.value.given) == ("max_attempts", 30)
-    assert 'seed=3, exactness="smc"' in str(caught.value)
+    assert 'exactness="smc"' in str(caught.value)
 
 
 @pytest.mark.parametrize("mode", EXACT)

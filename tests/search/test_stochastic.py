@@ -173,3 +173,9 @@ def test_filters_and_temperature_are_those_of_ordinary_samples():
         bytes([97 + n]).decode(): s for n, s in zip(best.indices.tolist(), shares, strict=True)
     }
     assert {done.text: done.weight for done in found} == pytest.approx(expected, abs=1e-6)
+
+
+def test_where_nothing_has_a_probability_there_is_a_dead_end():
+    model = FakeModel(BITS, lambda prefix: [-math.inf] * 3)
+    with pytest.raises(gw.DeadEndError, match="row 0: no beam is left at step 0"):
+        search(model, **sample(2))
