@@ -13,19 +13,18 @@ import time
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 import numpy as np
 import typer
 
+import guideway as gw
+from benchmarks.mask_cases import CASES, Case
+from benchmarks.mask_engines import llguidance_grammar, opened, tokens_of
 from benchmarks.report import Line, Rounds, TokenizerFile, rotated, show
 from guideway.cli.console import busy
 from guideway.cli.options import AsJson
-
-if TYPE_CHECKING:
-    from benchmarks.mask_cases import Case
-    from guideway.vocabulary.backend import Backend
-    from guideway.vocabulary.vocabulary import Vocabulary
+from guideway.vocabulary.backend import Backend
 
 STAGES: Final = ("cold", "warm", "again")
 BATCHES: Final = {"person": ("person",), "order": ("order",), "all schemas": ()}
@@ -33,7 +32,7 @@ BATCHES: Final = {"person": ("person",), "order": ("order",), "all schemas": ()}
 Place = tuple[int, tuple[int, ...]]
 """The number of a case, and the first tokens of one of its texts."""
 Fill = Callable[[], object]
-Begin = Callable[[Sequence["Case"], Sequence[Place]], Callable[[], Fill]]
+Begin = Callable[[Sequence[Case], Sequence[Place]], Callable[[], Fill]]
 """Compiles schemas; the result moves new cursors to the places, and returns what fills them."""
 
 
@@ -44,16 +43,12 @@ def batches(
     as_json: AsJson = False,
 ) -> None:
     """Masks of a batch: gw.fill_bitmask, and llguidance's parallel filler where it is installed."""
-    from benchmarks.mask_cases import CASES
-    from benchmarks.mask_engines import opened
-    from guideway.constraint.caches import warmup
-
     with busy("measuring"):
         backend, vocabulary = opened(tokenizer)
         engines: dict[str, Begin] = {"guideway": _guideway(vocabulary, rows)}
         if find_spec("llguidance"):
             engines["llguidance"] = _llguidance(backend, rows)
-        warmup()
+        gw.warmup()
         taken = [case for case in CASES if all(_takes(e, case, backend) for e in engines.values())]
         lines = list[Line]()
         for name, titles in BATCHES.items():
@@ -64,7 +59,7 @@ def batches(
 
 
 def measure(
-    name: str, cases: "Sequence[Case]", backend: "Backend", engines: dict[str, Begin], rounds: int
+    name: str, cases: Sequence[Case], backend: Backend, engines: dict[str, Begin], rounds: int
 ) -> list[Line]:
     """Milliseconds of each engine for one batch: the median of rounds, by stage."""
     places = prefixes(cases, backend)
@@ -99,7 +94,7 @@ def measure(
     ]
 
 
-def _takes(engine: Begin, case: "Case", backend: "Backend") -> bool:
+def _takes(engine: Begin, case: Case, backend: Backend) -> bool:
     try:
         engine([case], prefixes([case], backend))()
     except ValueError:
@@ -107,10 +102,8 @@ def _takes(engine: Begin, case: "Case", backend: "Backend") -> bool:
     return True
 
 
-def prefixes(cases: "Sequence[Case]", backend: "Backend") -> list[Place]:
+def prefixes(cases: Sequence[Case], backend: Backend) -> list[Place]:
     """All places of the texts, in an order that mixes the schemas."""
-    from benchmarks.mask_engines import tokens_of
-
     found = [
         (number, tuple(tokens[:length]))
         for number, (_, _, values) in enumerate(cases)
@@ -121,39 +114,32 @@ def prefixes(cases: "Sequence[Case]", backend: "Backend") -> list[Place]:
     return [found[place] for place in np.random.default_rng(0).permutation(len(found))]
 
 
-def _guideway(vocabulary: "Vocabulary", rows: int) -> Begin:
-    from guideway.constraint.batch import fill_bitmask
-    from guideway.constraint.compile import compile as compile_source
-    from guideway.constraint.matcher import Matcher
-    from guideway.json_schema.source import JsonSchema
-
+def _guideway(vocabulary: gw.Vocabulary, rows: int) -> Begin:
     bitmask = np.zeros((rows, -(-vocabulary.width // 32)), np.int32)
 
-    def begin(cases: "Sequence[Case]", places: Sequence[Place]) -> Callable[[], Fill]:
-        constraints = [compile_source(JsonSchema(schema), vocabulary) for _, schema, _ in cases]
+    def begin(cases: Sequence[Case], places: Sequence[Place]) -> Callable[[], Fill]:
+        constraints = [gw.compile(gw.JsonSchema(schema), vocabulary) for _, schema, _ in cases]
 
         def moved() -> Fill:
-            matchers = list[Matcher | None]()
+            matchers = list[gw.Matcher | None]()
             for row in range(rows):
                 number, tokens = places[row % len(places)]
-                matchers.append(matcher := Matcher(constraints[number]))
+                matchers.append(matcher := gw.Matcher(constraints[number]))
                 if not matcher.accept_tokens(tokens):
                     raise ValueError(cases[number])
-            return lambda: fill_bitmask(matchers, bitmask)
+            return lambda: gw.fill_bitmask(matchers, bitmask)
 
         return moved
 
     return begin
 
 
-def _llguidance(backend: "Backend", rows: int) -> Begin:
-    from benchmarks.mask_engines import llguidance_grammar
-
+def _llguidance(backend: Backend, rows: int) -> Begin:
     library, fills = import_module("llguidance"), import_module("llguidance.numpy")
     tokenizer, executor = library.LLTokenizer(backend.tokenizer.to_str()), library.LLExecutor()
     bitmask = fills.allocate_token_bitmask(rows, tokenizer.vocab_size)
 
-    def begin(cases: "Sequence[Case]", places: Sequence[Place]) -> Callable[[], Fill]:
+    def begin(cases: Sequence[Case], places: Sequence[Place]) -> Callable[[], Fill]:
         grammars = [llguidance_grammar(schema) for _, schema, _ in cases]
         compiled = [library.LLMatcher(tokenizer, grammar) for grammar in grammars]
 

@@ -1,41 +1,35 @@
-"""The command line of the benchmarks: each command is a module of this folder."""
+"""The command line of the benchmarks: each command is a function in a module of its name."""
 
 import sys
 from collections.abc import Sequence
+from importlib import import_module
+from typing import Final
 
 import typer
 
-from benchmarks.batches import batches
-from benchmarks.captured import captured
-from benchmarks.cold import cold
-from benchmarks.generation import generation
-from benchmarks.grammars import grammars
-from benchmarks.guidance import guidance
-from benchmarks.llama_cpp import llama_cpp
-from benchmarks.masks import masks
-from benchmarks.requests import requests
-from benchmarks.serving import serving
-from benchmarks.split import split
-from benchmarks.tables import tables
-from benchmarks.warpers import warpers
-from benchmarks.watermark import watermark
 from guideway.errors import GuidewayError
 
-app = typer.Typer(
-    help="Measure guideway, and print the figures.", no_args_is_help=True, add_completion=False
+COMMANDS: Final = (
+    *("masks", "batches", "cold", "tables", "warpers", "guidance", "watermark", "grammars"),
+    *("split", "generation", "requests", "serving", "llama_cpp", "captured"),
 )
-COMMANDS = (
-    *(masks, batches, cold, tables, warpers, guidance, watermark, grammars),
-    *(split, generation, requests, serving, llama_cpp, captured),
-)
-for command in COMMANDS:
-    app.command()(command)
 
 
 def run(arguments: Sequence[str] | None = None) -> None:
-    """Run the command that `arguments` (by default those of the process) name, and exit."""
+    """Run the command that `arguments` (by default those of the process) name, and exit.
+
+    Only its module is imported: torch in the process would disturb the times of masks.
+    """
+    given = [*(sys.argv[1:] if arguments is None else arguments)]
+    named = [name for name in COMMANDS if name.replace("_", "-") in given[:1]]
+    app = typer.Typer(
+        help="Measure guideway, and print the figures.", no_args_is_help=True, add_completion=False
+    )
+    app.callback()(lambda: None)  # one command alone would have no name
+    for name in named or COMMANDS:
+        app.command()(getattr(import_module(f"benchmarks.{name}"), name))
     try:
-        app(args=arguments, prog_name="python -m tests.benchmarks")
+        app(args=given, prog_name="python -m tests.benchmarks")
     except GuidewayError as error:
         typer.echo(f"{type(error).__name__}: {error}", err=True)
         sys.exit(1)

@@ -23,22 +23,34 @@ import statistics
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import astuple, dataclass, replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, final
+from typing import Annotated, Any, Final, TypeAlias
 
+import torch
 import typer
 
+import guideway as gw
+from benchmarks import report
 from benchmarks.extraction.run import machine
 from benchmarks.extraction.tasks import Task, read_tasks
 from benchmarks.report import Line, ModelName, rotated, table
+from guideway.api.jobs import Call
+from guideway.api.speculate import speculation
 from guideway.cli.console import busy, print_json, print_line
 from guideway.cli.models import open_model
 from guideway.cli.options import BUILT_IN, AsJson
-
-if TYPE_CHECKING:
-    from guideway.api.model import Model
-    from guideway.generation.speculation import Speculation
+from guideway.errors import ModelError
+from guideway.extras import installed
+from guideway.generation.ensemble.ensemble import Ensemble
+from guideway.generation.ensemble.prefix_cache import PrefixCache
+from guideway.generation.loop import Decoding
+from guideway.generation.speculation import Speculation
+from guideway.models.packed import KINDS, pack
+from guideway.models.pages import NO_DRAFT
+from guideway.models.transformers import TransformersModel
+from guideway.sampling.speculation import best_gamma, expected_speedup, expected_tokens
 
 XGRAMMAR: Final = "transformers + xgrammar"
 GAMMA: Final = 3  # drafted tokens of `draft`
@@ -50,18 +62,14 @@ PROMPTS: Final = (
 )
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """The tokens of a text, and what they cost."""
-
     tokens: int = 0
     forwards: int = 0
     seconds: float = 0.0
     processor: float = 0.0
 
     def __add__(self, other: "Cost") -> "Cost":
-        """The cost of both."""
         return Cost(*map(sum, zip(astuple(self), astuple(other), strict=True)))
 
 
@@ -74,7 +82,6 @@ def generation(
     runs: Annotated[int, typer.Option(help="Runs of each part.", min=1)] = 3,
     documents: Annotated[int, typer.Option(help="Documents to extract.", min=1, max=10)] = 10,
     tokens: Annotated[int, typer.Option(help="The longest text.", min=8)] = 256,
-    output: Annotated[Path | None, typer.Option(help="Write the figures here too.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Forwards and seconds of whole texts: drafts, prefix cache, batches."""
@@ -88,17 +95,12 @@ def generation(
             figures[name] = PARTS[name](opened, Size(runs, documents, tokens))
         if not as_json:
             print_line(f"\n{name}\n\n{table(figures[name])}")
-        if output is not None:
-            output.write_text(json.dumps(figures, indent=1) + "\n", "utf-8")
     if as_json:
         print_json(figures)
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How much is measured."""
-
     runs: int
     documents: int
     tokens: int
@@ -107,61 +109,54 @@ class Size:
 # --- extraction and free text: engines that take turns ------------------------------------------
 
 
-def extraction(model: "Model", size: Size) -> list[Line]:
+def extraction(model: gw.Model, size: Size) -> list[Line]:
     """JSON of the documents, one row at a time."""
     tasks = read_tasks()[: size.documents]
     settings = {"max_new_tokens": size.tokens}
-
-    def ours(speculate: str) -> Engine:
-        def run(task: Task) -> Cost:
-            with model.session() as session:  # knows no earlier text
-                return held(session, task, speculate=speculate, **settings)
-
-        return run
-
     for task in tasks:  # compiles the constraints
         request(model, "", task.type, size.tokens)
     peer = xgrammar_engine(model, tasks, size.tokens)
     runs = list[Mapping[str, Cost]]()
     for number in range(size.runs):
         with model.session() as session:
-
-            def warm(task: Task, session: "Model" = session) -> Cost:
-                return held(session, task, **settings)
-
-            engines = {"off": ours("off"), "auto, cold": ours("auto"), "auto, warm": warm}
+            engines = {
+                "off": partial(anew, model, speculate="off", **settings),
+                "auto, cold": partial(anew, model, speculate="auto", **settings),
+                "auto, warm": partial(held, session, **settings),
+            }
             runs.append(in_turns({**engines, **peer}, tasks, number))
     return compared(runs, ("off", XGRAMMAR))
 
 
-def held(model: "Model", task: Task, **settings: Any) -> Cost:
-    """The cost of one document."""
-    prompt = task.prompt(model.tokenizer)
-    return measured(lambda: model.generate(prompt, task.type, **settings))
+def held(model: gw.Model, asked: Task | str, **settings: Any) -> Cost:
+    """The cost of one document, or of free text after a prompt."""
+    if isinstance(asked, str):
+        return measured(lambda: model.generate(asked, **settings))
+    prompt = asked.prompt(model.tokenizer)
+    return measured(lambda: model.generate(prompt, asked.type, **settings))
 
 
-def free(model: "Model", size: Size) -> list[Line]:
-    """Free text, greedy and sampled."""
+def anew(model: gw.Model, asked: Task | str, **settings: Any) -> Cost:
+    """The same in a session that knows no earlier text."""
+    with model.session() as session:
+        return held(session, asked, **settings)
+
+
+def free(model: gw.Model, size: Size) -> list[Line]:
     lines = list[Line]()
     ways: dict[str, dict[str, Any]] = {"greedy": {}, "sampled": {"temperature": 1.0, "seed": 0}}
     for way, more in ways.items():
-        arguments = {"max_new_tokens": size.tokens // 2, **more}
-
-        def ours(speculate: str, arguments: dict[str, Any] = arguments) -> Engine:
-            def run(prompt: str) -> Cost:
-                with model.session() as own:
-                    return measured(lambda: own.generate(prompt, speculate=speculate, **arguments))
-
-            return run
-
-        engines = {f"off, {way}": ours("off"), f"auto, {way}": ours("auto")}
+        settings = {"max_new_tokens": size.tokens // 2, **more}
+        engines = {
+            f"{how}, {way}": partial(anew, model, speculate=how, **settings)
+            for how in ("off", "auto")
+        }
         runs = [in_turns(engines, [*PROMPTS], number) for number in range(size.runs)]
         lines += compared(runs, (f"off, {way}",))
     return lines
 
 
 def measured(work: Callable[[], Any]) -> Cost:
-    """The cost of one text of guideway."""
     results = list[Any]()
     cost = timed(lambda: results.append(work()))
     return replace(cost, tokens=len(results[0].log_allowed), forwards=results[0].stats.forwards)
@@ -207,11 +202,10 @@ def compared(runs: list[Mapping[str, Cost]], others: tuple[str, ...]) -> list[Li
 
 
 def speed(cost: Cost) -> float:
-    """Tokens a second of the processor."""
     return cost.tokens / cost.processor
 
 
-def xgrammar_engine(model: "Model", tasks: list[Task], tokens: int) -> dict[str, Engine]:
+def xgrammar_engine(model: gw.Model, tasks: list[Task], tokens: int) -> dict[str, Engine]:
     """transformers' `generate` with xgrammar's processor; nothing where it is not installed."""
     try:
         import xgrammar  # pyright: ignore[reportMissingImports]
@@ -246,45 +240,44 @@ def xgrammar_engine(model: "Model", tasks: list[Task], tokens: int) -> dict[str,
 
 def usual(module: Any) -> Any:
     """The same weights in the layers that transformers makes."""
-    from torch import nn
-
     made: Any = copy.deepcopy(module, {id(each): each for each in module.parameters()})
     for each in made.modules():
-        if isinstance(each, nn.Linear):
-            each.__class__ = nn.Linear
+        if isinstance(each, torch.nn.Linear):
+            each.__class__ = torch.nn.Linear
     return made
 
 
-def rows(model: "Model", size: Size) -> list[Line]:
+def rows(model: gw.Model, size: Size) -> list[Line]:
     """Milliseconds of a forward. Both take turns; the figure is one that a tenth of them beats."""
     backend: Any = model.language_model
     layers = {"usual layers": usual(backend.module), "guideway": backend.module}
-    held = [backend.prefill([[1] * size.tokens])[0]]
-    lines = list[Line]()
+    held, lines = [backend.prefill([[1] * size.tokens])[0]], list[Line]()
+
+    def forward(module: Any, count: int) -> Cost:
+        backend.module = module
+        return timed_forward(backend, held, count)
+
     for count in (1, 2, 4, 6, 8, 12, 16, 24, 48):
-        costs: dict[str, list[tuple[float, float]]] = {name: [] for name in layers}
-        for name, module in [*layers.items()] * (10 * size.runs):
-            backend.module = module
-            cost = timed_forward(backend, held, count)
-            costs[name].append((cost.seconds, cost.processor))
+        works = {name: partial(forward, module, count) for name, module in layers.items()}
+        costs = report.in_turns(works, 10 * size.runs)
         line: Line = {"tokens": count}
-        for place, unit in enumerate(("ms", "processor ms")):
+        for field, unit in {"seconds": "ms", "processor": "processor ms"}.items():
             for name, each in costs.items():
-                line[f"{name}, {unit}"] = 1e3 * sorted(one[place] for one in each)[size.runs]
+                least = sorted(getattr(cost, field) for cost in each)[size.runs]
+                line[f"{name}, {unit}"] = 1e3 * least
         lines.append(line)
+    backend.module = layers["guideway"]
     return lines
 
 
 # --- drafts of a fixed length beside the formula ------------------------------------------------
 
 
-def draft(model: "Model", size: Size) -> list[Line]:
+def draft(model: gw.Model, size: Size) -> list[Line]:
     """The speed-up that a draft gives, and that of the formula with what was measured."""
-    import guideway as gw
-
     layers = getattr(model.language_model, "layers", 0)
     answers = [json.dumps(task.expected) for task in read_tasks()]
-    drafts: dict[str, Model | Path] = {
+    drafts: dict[str, gw.Model | Path] = {
         f"exit_at({count})": model.exit_at(count) for count in sorted({layers * 2 // 3, layers - 2})
     }
     drafts["ngram of the answers"] = gw.ngram(answers, model)
@@ -298,10 +291,8 @@ def draft(model: "Model", size: Size) -> list[Line]:
         return [drafted(model, name, small, size, forward) for name, small in drafts.items()]
 
 
-def drafted(model: "Model", name: str, small: "Model | Path", size: Size, forward: float) -> Line:
+def drafted(model: gw.Model, name: str, small: gw.Model | Path, size: Size, forward: float) -> Line:
     """The figures of one draft, with the cost of a forward of `1 + GAMMA` tokens."""
-    from guideway.sampling.speculation import expected_speedup, expected_tokens
-
     gains, watches = list[float](), list[Fixed]()
     for _ in range(size.runs):
         plain, fast, watch = 0.0, 0.0, Fixed(model, small)
@@ -327,11 +318,10 @@ def drafted(model: "Model", name: str, small: "Model | Path", size: Size, forwar
     }
 
 
-@final
 class Fixed:
     """Drafts of `GAMMA` tokens, whether they pay or not."""
 
-    def __init__(self, model: "Model", small: "Model | Path") -> None:
+    def __init__(self, model: gw.Model, small: gw.Model | Path) -> None:
         """`small` drafts for `model`: another, or a folder of heads."""
         self._model, self._small = model, small
         self._drafter: Any = None
@@ -339,11 +329,7 @@ class Fixed:
         self.step = self.seconds = 0.0
         self.drawn = self.drafted = self.right = self.tried = 0
 
-    def begin(self) -> "Speculation":
-        """The drafts of a new text."""
-        from guideway.api.speculate import speculation
-        from guideway.generation.ensemble.ensemble import Ensemble
-
+    def begin(self) -> Speculation:
         small: Any = self._small
         made: Any = speculation(Ensemble(self._model.node), small)
         self._drafter, self._learn = made._drafter, made.judge
@@ -351,9 +337,6 @@ class Fixed:
         return made
 
     def drafts(self, rows: Any, *_: Any) -> Any:
-        """A draft for each row."""
-        from guideway.models.pages import NO_DRAFT
-
         room = min(row.most - len(row.tokens) for row in rows)
         if room < 1 or self._drafter is None:
             return [NO_DRAFT] * len(rows)
@@ -364,7 +347,6 @@ class Fixed:
         return found
 
     def judge(self, rows: Any, drafts: Any, accepted: Any, seconds: Any, states: Any = ()) -> None:
-        """Count what was right."""
         self._learn(rows, drafts, accepted, None, states)
         for each, right in zip(drafts, accepted, strict=True):
             self.right += right
@@ -381,12 +363,7 @@ class Fixed:
         return self.seconds / max(1, self.drafted) / self.step
 
 
-def decoding_seconds(model: "Model", task: Task, tokens: int, watch: Fixed | None) -> float:
-    """Processor seconds after the first token."""
-    from guideway.generation.ensemble.ensemble import Ensemble
-    from guideway.generation.ensemble.prefix_cache import PrefixCache
-    from guideway.generation.loop import Decoding
-
+def decoding_seconds(model: gw.Model, task: Task, tokens: int, watch: Fixed | None) -> float:
     asked = request(model, task.prompt(model.tokenizer), task.type, tokens)
     speculation = None if watch is None else watch.begin()
     ensemble = Ensemble(model.node, PrefixCache(0))
@@ -402,19 +379,14 @@ def decoding_seconds(model: "Model", task: Task, tokens: int, watch: Fixed | Non
     return seconds
 
 
-def request(model: "Model", prompt: Any, source: Any, tokens: int) -> Any:
+def request(model: gw.Model, prompt: Any, source: Any, tokens: int) -> Any:
     """One row as the engine reads it; its constraint is compiled."""
-    from guideway.api.jobs import Call
-    from guideway.generation.ensemble.ensemble import Ensemble
-
     settings: dict[str, object] = {"max_new_tokens": tokens}
     return Call(Ensemble(model.node), prompt, source, **settings).only_job().request
 
 
-def formula(model: "Model", size: Size) -> list[Line]:
+def formula(model: gw.Model, size: Size) -> list[Line]:
     """Examples of the formula; the notes give 1.82, and 3.4 for the third, which was measured."""
-    from guideway.sampling.speculation import best_gamma, expected_speedup
-
     lines = list[Line]()
     for rate, gamma, cost in ((0.7, 3, 0.13), (0.7, 4, 0.13), (0.75, 7, 0.02), (0.8, 5, 0.13)):
         gain = f"{expected_speedup(rate, gamma, cost):.4f}"
@@ -426,7 +398,7 @@ def formula(model: "Model", size: Size) -> list[Line]:
 # --- a chat's second turn -----------------------------------------------------------------------
 
 
-def chat(model: "Model", size: Size) -> list[Line]:
+def chat(model: gw.Model, size: Size) -> list[Line]:
     """Processor seconds to the first token of a second turn."""
     texts = [task.messages[0]["content"] for task in read_tasks()]
     first, at = "", 0
@@ -462,8 +434,7 @@ def chat(model: "Model", size: Size) -> list[Line]:
     ]
 
 
-def first_token(model: "Model", prompt: Any) -> tuple[float, Any]:
-    """Processor seconds to the first token."""
+def first_token(model: gw.Model, prompt: Any) -> tuple[float, Any]:
     began, seconds = time.process_time(), 0.0
     for part in model.stream(prompt, max_new_tokens=2):
         seconds = seconds or time.process_time() - began
@@ -475,13 +446,8 @@ def first_token(model: "Model", prompt: Any) -> tuple[float, Any]:
 # --- packed weights -----------------------------------------------------------------------------
 
 
-def packed(model: "Model", size: Size) -> list[Line]:
+def packed(model: gw.Model, size: Size) -> list[Line]:
     """Tokens a second of one row after 100 others; the weights take turns."""
-    from guideway.errors import ModelError
-    from guideway.extras import installed
-    from guideway.models.packed import KINDS, pack
-    from guideway.models.transformers import TransformersModel
-
     backend: Any = model.language_model
     models: dict[str, Any] = {str(backend.module.dtype).removeprefix("torch."): backend}
     for kind in KINDS if installed("torchao") else ():
@@ -504,8 +470,6 @@ def packed(model: "Model", size: Size) -> list[Line]:
 
 def timed_forward(backend: Any, held: list[Any], count: int) -> Cost:
     """A forward of so many tokens after the cache in `held`, which forgets them."""
-    import torch
-
     new = torch.ones(1, count, dtype=torch.int64, device=backend.device)
     found = list[Any]()
     cost = timed(lambda: found.append(backend.extend(held.pop(), new)[0]))
@@ -513,7 +477,7 @@ def timed_forward(backend: Any, held: list[Any], count: int) -> Cost:
     return cost
 
 
-PARTS: Final[Mapping[str, Callable[["Model", Size], list[Line]]]] = {
+PARTS: Final[Mapping[str, Callable[[gw.Model, Size], list[Line]]]] = {
     "extraction": extraction,
     "rows": rows,
     "free": free,

@@ -7,36 +7,44 @@ of all steps. A ratio of 1 means that arithmetic, filters and the draw cost noth
 
 import statistics
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from copy import copy
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from functools import partial
+from typing import Annotated, Any, Final, TypeAlias
 
+import torch
 import typer
 
-from benchmarks.report import Line, ModelName, Rounds, show
+import guideway as gw
+from benchmarks.report import Line, ModelName, Rounds, in_turns, show
+from guideway.api.jobs import prompts_of, read_prompts
 from guideway.cli.console import busy
 from guideway.cli.models import open_model
 from guideway.cli.options import BUILT_IN, AsJson
+from guideway.generation.ensemble.ensemble import Ensemble, Prompts
+from guideway.generation.ensemble.prefix_cache import PrefixCache
+from guideway.generation.row.request import Request
+from guideway.generation.row.sequence import Sequence
+from guideway.generation.step import Batch, step
 
-if TYPE_CHECKING:
-    from guideway.api.model import Model
-    from guideway.generation.ensemble.ensemble import Backbone, Ensemble, Prompts
-
+Work: TypeAlias = Callable[[Ensemble, list[Prompts], int], Iterator[None]]
 PROMPT: Final = "The history of the lighthouse begins in the year in which"
 
 
-def cases(model: "Model") -> "Mapping[str, Model]":
-    """Expressions over one model: other prompts, early exits, and copies that run by themselves."""
-    import guideway as gw
-
-    # Copies of the same weights are other models: they share no batch.
+def copied(model: gw.Model) -> gw.Model:
+    """A guided model. Copies of the same weights are other models: they share no batch."""
     expert, anti = (gw.Model(copy(model.language_model), model.tokenizer) for _ in range(2))
+    return gw.dexperts(model, expert, anti)
+
+
+def cases(model: gw.Model) -> Mapping[str, gw.Model]:
+    """Expressions over one model: other prompts, early exits, and copies that run by themselves."""
     return {
         "model": model,
         "cfg": gw.cfg(model.prompted("Kindly: "), model.prompted("Rudely: ")),
         "exit": model - 0.5 * model.exit_at(12),
         "dola": gw.dola(model, "high"),
-        "dexperts": gw.dexperts(model, expert, anti),
+        "dexperts": copied(model),
     }
 
 
@@ -54,53 +62,39 @@ def guidance(
     show(lines, as_json=as_json)
 
 
-def measure(name: str, model: "Model", rows: int, steps: int, rounds: int) -> Line:
-    """Times of a step, and of its models' forwards alone."""
-    from guideway.api.jobs import prompts_of, read_prompts
-    from guideway.generation.ensemble.ensemble import Ensemble
-
+def measure(name: str, model: gw.Model, rows: int, steps: int, rounds: int) -> Line:
     ensemble = Ensemble(model.node)
     prompts = [prompts_of(read_prompts(ensemble, PROMPT))] * rows
-    times: tuple[list[float], list[float]] = ([], [])
-    for turn in range(rounds):
-        for which in (0, 1) if turn % 2 else (1, 0):
-            work = (
-                _forwards(ensemble, prompts, steps) if which else _steps(ensemble, prompts, steps)
-            )
-            # The first two steps warm up.
-            times[which].extend(_each(work)[2:])
-    step, models = (1e3 * statistics.median(each) for each in times)
+    ways = {"models": _forwards, "step": _steps}
+    works = {way: partial(_each, work, ensemble, prompts, steps) for way, work in ways.items()}
+    # The first two steps warm up.
+    times = {
+        way: 1e3 * statistics.median(second for each in found for second in each[2:])
+        for way, found in in_turns(works, rounds).items()
+    }
     return {
         "expression": name,
         "forwards": len(ensemble.backbones),
         "rows": len(ensemble.contexts) * rows,
-        "models, ms": models,
-        "step, ms": step,
-        "ratio": step / models,
+        "models, ms": times["models"],
+        "step, ms": times["step"],
+        "ratio": times["step"] / times["models"],
     }
 
 
-def _each(work: Iterator[object]) -> list[float]:
-    """The seconds of each step."""
+def _each(work: Work, *given: Any) -> list[float]:
     times = list[float]()
     begun = time.perf_counter()
-    for _ in work:
+    for _ in work(*given):
         now = time.perf_counter()
         times.append(now - begun)
         begun = now
     return times
 
 
-def _steps(ensemble: "Ensemble", prompts: "list[Prompts]", steps: int) -> Iterator[None]:
-    """Whole steps, as generation does them."""
-    from guideway.generation.row.request import Request
-    from guideway.generation.row.sequence import Sequence
-    from guideway.generation.step import Batch, step
-    from guideway.sampling.settings import Sampling
-
-    settings = Sampling(
-        temperature=0.7, top_p=0.9, seed=0, min_new_tokens=steps, max_new_tokens=steps
-    )
+def _steps(ensemble: Ensemble, prompts: list[Prompts], steps: int) -> Iterator[None]:
+    size = {"min_new_tokens": steps, "max_new_tokens": steps}
+    settings = gw.Sampling(temperature=0.7, top_p=0.9, seed=0, **size)
     requests = [Request(each[0], None, settings, others=each[1:]) for each in prompts]
     sequences = [
         Sequence(number, request, ensemble.vocabulary, steps)
@@ -112,26 +106,18 @@ def _steps(ensemble: "Ensemble", prompts: "list[Prompts]", steps: int) -> Iterat
         yield
 
 
-def _forwards(ensemble: "Ensemble", prompts: "list[Prompts]", steps: int) -> Iterator[None]:
+def _forwards(ensemble: Ensemble, prompts: list[Prompts], steps: int) -> Iterator[None]:
     """The models' forwards and nothing else."""
-    from guideway.generation.ensemble.prefix_cache import PrefixCache
-
-    caches = [each.prefill(prompts, PrefixCache(0))[0] for each in ensemble.backbones]
+    caches: list[Any] = [each.prefill(prompts, PrefixCache(0))[0] for each in ensemble.backbones]
     for _ in range(steps):
         for place, backbone in enumerate(ensemble.backbones):
-            caches[place] = _forward(backbone, caches[place], len(prompts))
+            model: Any = backbone.model
+            rows = len(backbone.contexts) * len(prompts)
+            token = torch.ones(rows, 1, dtype=torch.int64, device=model.device)
+            if backbone.varied:
+                made = model.extend_varied(caches[place], token, backbone.exits)
+            else:
+                made = model.extend(caches[place], token)
+            caches[place], logits = made
+            float(logits.flatten()[0])  # waits for a GPU
         yield
-
-
-def _forward(backbone: "Backbone", cache: object, rows: int) -> object:
-    """The cache after one more token in each row."""
-    import torch
-
-    model: Any = backbone.model
-    token = torch.ones(len(backbone.contexts) * rows, 1, dtype=torch.int64, device=model.device)
-    if backbone.varied:
-        cache, logits = model.extend_varied(cache, token, backbone.exits)
-    else:
-        cache, logits = model.extend(cache, token)
-    float(logits.flatten()[0])  # waits for a GPU
-    return cache

@@ -15,22 +15,25 @@ import json
 import tempfile
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
+import torch
 import typer
 
+import guideway as gw
+import json_schema_suite as suite
 from benchmarks.extraction.run import machine
 from benchmarks.extraction.tasks import Task, read_tasks
-from benchmarks.generation import Cost, Engine, compared, held, in_turns, timed
+from benchmarks.generation import Cost, Engine, anew, compared, held, in_turns, timed
 from benchmarks.llama_cpp_cases import CASES, TWICE
 from benchmarks.report import table
 from guideway.cli.console import print_line
-
-if TYPE_CHECKING:
-    from guideway.models.llama_cpp_tokenizer import LlamaCppTokenizer
-    from guideway.vocabulary.vocabulary import Vocabulary
+from guideway.models.builtin import packaged_file
+from guideway.models.llama_cpp import LlamaCppModel
+from guideway.models.llama_cpp_tokenizer import LlamaCppTokenizer
 
 GRAMMAR: Final = "llama.cpp's grammar"
 DRAFT: Final = "draft2020-12"
@@ -45,8 +48,6 @@ def llama_cpp(
     tokens: Annotated[int, typer.Option(help="The longest text.", min=8)] = 256,
 ) -> None:
     """guideway on llama.cpp beside llama.cpp's own JSON-schema grammar."""
-    import torch
-
     torch.set_num_threads(1)
     print_line(json.dumps({**machine(), "weights": weights}))
     with tempfile.TemporaryDirectory() as folder:
@@ -61,8 +62,6 @@ def llama_cpp(
 
 def packed(weights: str, folder: Path) -> Path:
     """The built-in model, its weights packed anew unless they are Q4_1 as they come."""
-    from guideway.models.builtin import packaged_file
-
     if weights == "Q4_1":
         return packaged_file()
     library: Any = import_module("llama_cpp")
@@ -77,25 +76,16 @@ def packed(weights: str, folder: Path) -> Path:
 
 
 def speed(path: Path, tasks: list[Task], runs: int, tokens: int) -> str:
-    """A table of tokens a second."""
-    import guideway as gw
-
     model = gw.load(path, backend="llama.cpp")
     for task in tasks:  # compiles the constraints
         held(model, task, max_new_tokens=1, on_error="return")
     found = list[Any]()
     for number in range(runs):
         again: Any = gw.Model(model.language_model, model.tokenizer)  # no texts to look up in
-
-        def ours(speculate: str, model: Any = again) -> Engine:
-            def run(task: Task) -> Cost:
-                with model.session() as session:
-                    return held(session, task, speculate=speculate, max_new_tokens=tokens)
-
-            return run
-
         engines = {GRAMMAR: grammar_engine(path, model.tokenizer, tokens)}
-        engines |= {"guideway, off": ours("off"), "guideway, auto": ours("auto")}
+        for how in ("off", "auto"):
+            ours = partial(anew, again, speculate=how, max_new_tokens=tokens)
+            engines[f"guideway, {how}"] = ours
         found.append(in_turns(engines, tasks, number))
     return table(compared(found, (GRAMMAR,)))
 
@@ -121,9 +111,6 @@ def grammar_engine(path: Path, tokenizer: Any, tokens: int) -> Engine:
 
 
 def accepts(path: Path) -> str:
-    """A table of the keywords."""
-    from guideway.models.llama_cpp import LlamaCppModel
-
     model, lines = LlamaCppModel(path), list[dict[str, Any]]()
     for name, (schema, instance) in CASES.items():
         text = instance if name == TWICE else json.dumps(instance)
@@ -135,10 +122,7 @@ def accepts(path: Path) -> str:
     return table(lines)
 
 
-def verdict(schema: Any, text: str, vocabulary: "Vocabulary") -> str:
-    """Whether guideway accepts a text, or refuses the schema."""
-    import guideway as gw
-
+def verdict(schema: Any, text: str, vocabulary: gw.Vocabulary) -> str:
     try:
         accepted = gw.compile(gw.JsonSchema(schema), vocabulary).matches(text)
     except gw.GuidewayError:
@@ -148,9 +132,6 @@ def verdict(schema: Any, text: str, vocabulary: "Vocabulary") -> str:
 
 def of_suite(path: Path) -> str:
     """A table of the states of the suite's cases, by file of the suite."""
-    import json_schema_suite as suite
-    from guideway.models.llama_cpp import LlamaCppModel
-
     model, known = LlamaCppModel(path), suite.baseline()
     lines, sums = list[dict[str, Any]](), Counter[str]()
     for part in suite.parts():
@@ -177,9 +158,6 @@ def of_suite(path: Path) -> str:
 
 
 def state(judge: Callable[[str], bool] | None, instance: Any, *, valid: bool) -> str:
-    """As in `json_schema_suite`."""
-    import json_schema_suite as suite
-
     if judge is None:
         return "x"
     accepted = judge(json.dumps(instance))
@@ -188,7 +166,7 @@ def state(judge: Callable[[str], bool] | None, instance: Any, *, valid: bool) ->
     return "U" if accepted else "o" if suite.holds_object(instance) else "i"
 
 
-def grammar_judge(tokenizer: "LlamaCppTokenizer", schema: Any) -> Callable[[str], bool] | None:
+def grammar_judge(tokenizer: LlamaCppTokenizer, schema: Any) -> Callable[[str], bool] | None:
     """Whether llama.cpp's grammar of a schema accepts a text; None if it refuses the schema."""
     library: Any = import_module("llama_cpp")
     grammars: Any = import_module("llama_cpp.llama_grammar")

@@ -9,30 +9,22 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Protocol, final
+from typing import Any, Protocol
 
 import numpy as np
 import typer
 
+import guideway as gw
 from guideway.automaton.token_tries import has
-from guideway.constraint.compile import compile as compile_source
 from guideway.constraint.compiled import CompiledConstraint
-from guideway.json_schema.source import JsonSchema
 from guideway.vocabulary.backend import Backend
-from guideway.vocabulary.vocabulary import Vocabulary
 
 Schema = Mapping[str, Any]
 
 
 class Text(Protocol):
-    """A text in the making."""
-
     def mask(self) -> object: ...
-
-    def step(self, token: int) -> bool:
-        """Compute the mask, and take `token` if it allows it."""
-        ...
-
+    def step(self, token: int) -> bool: ...  # computes the mask, and takes a token that it allows
     def ends(self) -> bool: ...
 
 
@@ -42,10 +34,9 @@ Compile = Callable[[Schema], Begin]
 """Compiles a schema, or raises."""
 
 
-def engines(backend: Backend, vocabulary: Vocabulary) -> dict[str, Compile]:
-    """The engines that there are here, by name."""
+def engines(backend: Backend, vocabulary: gw.Vocabulary) -> dict[str, Compile]:
     found: dict[str, Compile] = {
-        "guideway": lambda schema: guideway(JsonSchema(schema), vocabulary)
+        "guideway": lambda schema: guideway(gw.JsonSchema(schema), vocabulary)
     }
     if find_spec("llguidance"):
         begin = llguidance(backend)
@@ -59,14 +50,14 @@ def engines(backend: Backend, vocabulary: Vocabulary) -> dict[str, Compile]:
     return found
 
 
-def opened(tokenizer: Path | None) -> tuple[Backend, Vocabulary]:
+def opened(tokenizer: Path | None) -> tuple[Backend, gw.Vocabulary]:
     """A tokenizer, of the built-in model if None, as its library has it and as bytes."""
     if tokenizer is None:
         from guideway.models.builtin import builtin_folder
 
         tokenizer = builtin_folder()
     path = tokenizer / "tokenizer.json" if tokenizer.is_dir() else tokenizer
-    vocabulary = Vocabulary.from_tokenizer_json(path)
+    vocabulary = gw.Vocabulary.from_tokenizer_json(path)
     return Backend.load(path.read_bytes(), str(path)), vocabulary
 
 
@@ -82,16 +73,12 @@ def tokens_of(backend: Backend, text: str) -> Sequence[int]:
     return tokens
 
 
-def guideway(source: Any, vocabulary: Vocabulary) -> Begin:
-    """What `guideway.compile` gives."""
-    constraint = compile_source(source, vocabulary)
+def guideway(source: Any, vocabulary: gw.Vocabulary) -> Begin:
+    constraint = gw.compile(source, vocabulary)
     return lambda: GuidewayText(constraint)
 
 
-@final
 class GuidewayText:
-    """A state of a constraint."""
-
     def __init__(self, constraint: CompiledConstraint) -> None:
         self._constraint, self._state = constraint, constraint.start()
 
@@ -109,7 +96,6 @@ class GuidewayText:
 
 
 def llguidance_grammar(schema: Schema) -> str:
-    """A schema in llguidance's words."""
     return json.dumps({"grammars": [{"json_schema": schema}]})
 
 
@@ -128,10 +114,7 @@ def llguidance(backend: Backend) -> Callable[[str], Begin]:
     return compiled
 
 
-@final
 class LlguidanceText:
-    """llguidance's matcher."""
-
     def __init__(self, matcher: Any, bitmask: Any, fills: Any) -> None:
         self._matcher, self._bitmask, self._fill = matcher, bitmask, fills.fill_next_token_bitmask
 
@@ -147,7 +130,7 @@ class LlguidanceText:
         return bool(self._matcher.is_accepting())
 
 
-def xgrammar(vocabulary: Vocabulary) -> tuple[Any, Callable[[Any], Begin]]:
+def xgrammar(vocabulary: gw.Vocabulary) -> tuple[Any, Callable[[Any], Begin]]:
     """xgrammar's compiler, and what starts texts under a grammar that it compiled."""
     library = import_module("xgrammar")
     info = library.TokenizerInfo(
@@ -164,10 +147,7 @@ def xgrammar(vocabulary: Vocabulary) -> tuple[Any, Callable[[Any], Begin]]:
     return library.GrammarCompiler(info, max_threads=1), started
 
 
-@final
 class XgrammarText:
-    """xgrammar's matcher."""
-
     def __init__(self, matcher: Any, bitmask: Any) -> None:
         self._matcher, self._bitmask = matcher, bitmask
 

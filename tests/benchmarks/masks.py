@@ -9,19 +9,18 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, final
 
+import numpy as np
+
+import guideway as gw
+from benchmarks.mask_cases import CASES, Case
+from benchmarks.mask_engines import Compile, Schema, engines, opened, tokens_of
 from benchmarks.report import Engines, Line, Rounds, TokenizerFile, chosen, rotated, show
 from guideway.cli.console import busy
 from guideway.cli.options import AsJson
-
-if TYPE_CHECKING:
-    from benchmarks.mask_cases import Case
-    from benchmarks.mask_engines import Compile
-    from guideway.vocabulary.backend import Backend
+from guideway.vocabulary.backend import Backend
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Timings:
     """What one engine did: seconds, and titles of schemas."""
@@ -44,24 +43,17 @@ def masks(
     compiles a schema and computes the first mask, then goes through texts that the schema allows,
     a mask and a commit for each token.
     """
-    from benchmarks.mask_cases import CASES
-    from benchmarks.mask_engines import engines, opened
-    from guideway.constraint.caches import warmup
-
     with busy("measuring"):
         backend, vocabulary = opened(tokenizer)
         found = chosen(engines(backend, vocabulary), engine)
-        warmup()
+        gw.warmup()
         timings = measure(found, CASES, backend, rounds)
     show([summed(name, timing) for name, timing in timings.items()], as_json=as_json)
 
 
 def measure(
-    engines: "Mapping[str, Compile]", cases: "Sequence[Case]", backend: "Backend", rounds: int
+    engines: Mapping[str, Compile], cases: Sequence[Case], backend: Backend, rounds: int
 ) -> dict[str, Timings]:
-    """The timings of each engine over all cases."""
-    from benchmarks.mask_engines import tokens_of
-
     timings = {name: Timings() for name in engines}
     for turn in range(rounds):
         for number, (title, schema, values) in enumerate(cases):
@@ -74,8 +66,6 @@ def measure(
 
 def summed(name: str, timings: Timings) -> Line:
     """The figures of one engine, 0 where it did nothing."""
-    import numpy as np
-
     steps = 1e6 * np.array(timings.steps or [0.0])
     firsts = 1e3 * np.array(timings.firsts or [0.0])
     return {
@@ -91,11 +81,7 @@ def summed(name: str, timings: Timings) -> Line:
 
 
 def _one(
-    compiled: "Compile",
-    title: str,
-    schema: Mapping[str, Any],
-    texts: Sequence[Sequence[int]],
-    timings: Timings,
+    compiled: Compile, title: str, schema: Schema, texts: Sequence[Sequence[int]], timings: Timings
 ) -> None:
     begun = time.perf_counter()
     try:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
-from typing import Final, final
+from typing import Final
 
 import numpy as np
 
@@ -24,7 +24,6 @@ from benchmarks.steps import Steps
 NETWORK: Final = 1.25e9  # bytes a second: 10 Gbit/s
 
 
-@final
 @dataclass(slots=True)
 class Request:
     """A request and what became of it; times are seconds."""
@@ -37,32 +36,25 @@ class Request:
 
     @property
     def first(self) -> float:
-        """Time to the first token."""
         return self.times[0] - self.arrival
 
     @property
     def gaps(self) -> Sequence[float]:
-        """Times between tokens."""
         return np.diff(self.times).tolist()
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How workers share the work."""
-
     workers: int  # all of them
     readers: int = 0  # those that only read prompts; 0 if every worker does both
     chunk: int | None = None  # tokens of a step, at most; None for whole prompts
 
     def __str__(self) -> str:
-        """As in the tables."""
         if self.readers:
             return f"apart {self.readers}:{self.workers - self.readers}"
         return "whole" if self.chunk is None else f"chunked {self.chunk}"
 
 
-@final
 @dataclass(slots=True)
 class _Worker:
     reads: bool
@@ -72,7 +64,6 @@ class _Worker:
     busy: bool = False
 
     def load(self) -> int:
-        """Tokens that wait to be read, and texts."""
         return sum(each.prompt - each.read for each in self.waiting) + len(self.texts)
 
 
@@ -89,8 +80,6 @@ def simulate(
 
 
 class _Simulation:
-    """Workers and what happens next, by time."""
-
     def __init__(self, plan: Plan, steps: Steps, network: float) -> None:
         readers = plan.readers or plan.workers
         self.workers = [
@@ -185,11 +174,8 @@ def load_of(rate: float, prompt: int, output: int, requests: int, seed: int = 0)
     return [Request(*each) for each in zip(times, prompts, outputs, strict=True)]
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Served:
-    """Figures of a simulation."""
-
     plan: str
     first: float  # time to the first token, 90th percentile
     gap: float  # time between tokens, 99th percentile

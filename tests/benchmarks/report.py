@@ -1,6 +1,6 @@
 """What the benchmarks share: options of their commands, turns, and tables of figures."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias, TypeVar
 
@@ -33,6 +33,19 @@ def rotated(names: Sequence[T], turn: int) -> list[T]:
     return [*names[first:], *names[:first]]
 
 
+def in_turns(
+    works: Mapping[str, Callable[[], T]], rounds: int, *, warm: int = 0
+) -> dict[str, list[T]]:
+    """The results of all works in each round; the first `warm` rounds do not count."""
+    found: dict[str, list[T]] = {name: [] for name in works}
+    for turn in range(-warm, rounds):
+        for name in rotated([*works], turn):
+            result = works[name]()
+            if turn >= 0:
+                found[name].append(result)
+    return found
+
+
 def chosen(found: Mapping[str, T], names: Sequence[str] | None) -> dict[str, T]:
     """The engines of these names, all if none is given.
 
@@ -46,7 +59,6 @@ def chosen(found: Mapping[str, T], names: Sequence[str] | None) -> dict[str, T]:
 
 
 def show(lines: Sequence[Line], *, as_json: bool) -> None:
-    """Print the figures."""
     if as_json:
         print_json(lines)
     else:
@@ -63,7 +75,6 @@ def table(lines: Sequence[Line]) -> str:
 
 
 def cell(value: object) -> str:
-    """A value in a table: three digits of a number, names of a list."""
     match value:
         case None:
             return "–"

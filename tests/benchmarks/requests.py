@@ -20,19 +20,20 @@ import statistics
 import subprocess
 import time
 from collections.abc import Callable, Generator, Mapping
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias
 
 import typer
+from transformers import ContinuousBatchingConfig
 
+import guideway as gw
 from benchmarks.report import Line, ModelName, Rounds, show
 from benchmarks.serving import found_folder
 from guideway.cli.console import busy
 from guideway.cli.models import open_model
 from guideway.cli.options import BUILT_IN, AsJson
-
-if TYPE_CHECKING:
-    import guideway as gw
+from guideway.integrations.transformers_batching import Batching
 
 SYSTEM: Final = (
     "You are a careful assistant. Read the text below, and answer with what it says only. Do not "
@@ -50,8 +51,6 @@ LENGTHS: Final = (8, 10, 12, 14, 17, 21, 26, 31, 38, 46, 56, 68, 84, 104, 128, 1
 
 def calls(turn: str, kind: str) -> Calls:
     """The requests: words and lists of numbers, which no engine can end before their length."""
-    import guideway as gw
-
     sources = gw.Regex("[a-zA-Z ,.]*"), gw.Regex("([0-9]{1,6}, ?)*")
     made: Calls = []
     for place in range(len(LENGTHS)):
@@ -76,11 +75,9 @@ def requests(
     show(lines, as_json=as_json)
 
 
-def ways(model: "gw.Model") -> dict[str, Run]:
-    """The ways in this process."""
-    import guideway as gw
+def ways(model: gw.Model) -> dict[str, Run]:
 
-    def batch(asked: Calls, speculate: str) -> tuple[int, float]:
+    def batch(speculate: str, asked: Calls) -> tuple[int, float]:
         prompts, sources, settings = map(list, zip(*asked, strict=True))
         more: dict[str, Any] = {"sampling": [gw.Sampling.of(each) for each in settings]}
         with model.session() as own:  # texts that others have just written would be found again
@@ -92,65 +89,47 @@ def ways(model: "gw.Model") -> dict[str, Run]:
             return counted([future.result() for future in sent])
 
     return {
-        "batch": lambda asked: batch(asked, "off"),
-        "drafts": lambda asked: batch(asked, "auto"),
+        "batch": partial(batch, "off"),
+        "drafts": partial(batch, "auto"),
         "engine": futures,
-        "transformers": continuous(model),
+        "transformers": partial(continuous, model),
     }
 
 
 def measure(runs: Mapping[str, Run], rounds: int) -> list[Line]:
-    """The median costs of each way and kind."""
     costs: dict[tuple[str, str], list[tuple[int, float, float]]] = {
         (kind, way): [] for kind in KINDS for way in runs
     }
     for turn in range(rounds):
         for (kind, way), found in costs.items():
             found.append(timed(kind, runs[way], turn))
-    return [line(*key, found) for key, found in costs.items()]
+    lines = list[Line]()
+    for (kind, way), found in costs.items():
+        tokens, seconds, cpu = (statistics.median(each) for each in zip(*found, strict=True))
+        spent = {"tokens": tokens, "seconds": seconds, "CPU s": cpu}
+        rates = {"tokens/s": tokens / seconds, "tokens/CPU s": tokens / cpu}
+        lines.append({"way": way, "kind": kind, **spent, **rates})
+    return lines
 
 
-def line(kind: str, way: str, found: list[tuple[int, float, float]]) -> Line:
-    """Figures of some runs of the same way."""
-    tokens, seconds, cpu = (statistics.median(each) for each in zip(*found, strict=True))
-    return {
-        "way": way,
-        "kind": kind,
-        "tokens": tokens,
-        "seconds": seconds,
-        "CPU s": cpu,
-        "tokens/s": tokens / seconds,
-        "tokens/CPU s": tokens / cpu,
-    }
-
-
-def counted(results: list["gw.Result"]) -> tuple[int, float]:
-    """Tokens of all results, in this process."""
+def counted(results: list[gw.Result]) -> tuple[int, float]:
     return sum(len(result.tokens) for result in results), 0.0
 
 
-def continuous(model: "gw.Model") -> Run:
+def continuous(model: gw.Model, asked: Calls) -> tuple[int, float]:
     """transformers' continuous batching, whose choice of tokens is ours."""
-    from transformers import ContinuousBatchingConfig
-
-    from guideway.integrations.transformers_batching import Batching
-
     backend: Any = model.language_model
     config = ContinuousBatchingConfig(
         page_size=32, num_blocks=16 * len(LENGTHS), max_batch_tokens=256, cpu_offload_space=0.0
     )
-
-    def run(asked: Calls) -> tuple[int, float]:
-        manager = backend.module.init_continuous_batching(continuous_batching_config=config)
-        batching = Batching(manager, model.tokenizer)
-        manager.start()
-        for prompt, source, settings in asked:
-            batching.add_request(model.tokenizer(prompt)["input_ids"], source, **settings)
-        found: list[Any] = [manager.get_result(timeout=3600) for _ in LENGTHS]
-        manager.stop(block=True)
-        return sum(len(each.generated_tokens) for each in found), 0.0
-
-    return run
+    manager = backend.module.init_continuous_batching(continuous_batching_config=config)
+    batching = Batching(manager, model.tokenizer)
+    manager.start()
+    for prompt, source, settings in asked:
+        batching.add_request(model.tokenizer(prompt)["input_ids"], source, **settings)
+    found: list[Any] = [manager.get_result(timeout=3600) for _ in LENGTHS]
+    manager.stop(block=True)
+    return sum(len(each.generated_tokens) for each in found), 0.0
 
 
 @contextlib.contextmanager
@@ -181,7 +160,6 @@ def vllm_runs(python: str, folder: str) -> Generator[Run]:
 
 
 def for_vllm(prompt: str, source: Any, settings: dict[str, Any]) -> dict[str, Any]:
-    """A request in vLLM's words."""
     more = {key: value for key, value in settings.items() if not key.endswith("_new_tokens")}
     arguments = {
         "temperature": 1.0 if more else 0.0,
@@ -194,8 +172,6 @@ def for_vllm(prompt: str, source: Any, settings: dict[str, Any]) -> dict[str, An
 
 def timed(kind: str, run: Run, turn: int) -> tuple[int, float, float]:
     """Tokens, seconds and CPU seconds of one run, without what earlier ones have read."""
-    import guideway as gw
-
     gw.clear_cache()
     asked = calls(f"{turn} {kind}", kind)
     began, cpu = time.perf_counter(), time.process_time()

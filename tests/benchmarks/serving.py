@@ -24,16 +24,19 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Final, final
+from typing import Annotated, Any, Final
 
 import httpx
 import typer
 from jsonschema import Draft202012Validator
+from transformers import AutoTokenizer
 
 from benchmarks.extraction.tasks import Task, read_tasks
 from benchmarks.report import Line, show
 from guideway.cli.console import busy
 from guideway.cli.options import AsJson
+from guideway.models.builtin import NAME as BUILTIN
+from guideway.models.builtin import builtin_folder
 
 AT_ONCE: Final[Mapping[int, int]] = {1: 4, 4: 8, 16: 16}  # clients, and their requests
 WAYS: Final[Mapping[str, dict[str, Any]]] = {
@@ -68,14 +71,10 @@ def serving(
 
 def found_folder(model: str) -> str:
     """The folder of a model that all servers can read."""
-    from guideway.models.builtin import NAME as BUILTIN
-    from guideway.models.builtin import builtin_folder
-
     return str(builtin_folder()) if model == BUILTIN else model
 
 
 def commands(name: str, python: str, folder: str, port: int) -> list[str]:
-    """The command that starts a server."""
     if name == "guideway":
         run = [python, "-m", "guideway", "serve", folder, "--name", NAME]
         return [*run, "--port", str(port), "--log-level", "error"]
@@ -93,8 +92,6 @@ def measure(name: str, python: str, folder: str, tokens: int, share: float) -> l
 
     "valid" is the share of texts that are JSON of their schema, of those that were not cut.
     """
-    from transformers import AutoTokenizer
-
     tokenizer = AutoTokenizer.from_pretrained(folder)
     tasks, figures = read_tasks(), list[Line]()
     asked = folder if name == "transformers" else NAME
@@ -124,7 +121,6 @@ def measure(name: str, python: str, folder: str, tokens: int, share: float) -> l
     return figures
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Text:
     """A text that was streamed: the seconds to its first token, and how it ended."""
@@ -134,11 +130,8 @@ class Text:
     finish_reason: str | None
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Client:
-    """Streams chat completions from a server."""
-
     address: str
     model: str
     tokens: int
@@ -146,7 +139,6 @@ class Client:
     async def every(
         self, tasks: list[Task], at_once: int, turn: str, settings: dict[str, Any]
     ) -> list[Text]:
-        """The texts of some tasks, so many at once."""
         turns = asyncio.Semaphore(at_once)
         async with httpx.AsyncClient(timeout=START) as client:
 
@@ -159,7 +151,6 @@ class Client:
     async def text(
         self, client: httpx.AsyncClient, task: Task, turn: str, settings: dict[str, Any]
     ) -> Text:
-        """Stream the answer to a task."""
         (message,) = task.messages
         schema = {"name": task.name, "strict": True, "schema": task.type.model_json_schema()}
         body = {
@@ -190,18 +181,14 @@ class Client:
 
 def valid(tasks: list[Task], texts: list[Text]) -> float:
     """The share of whole texts that their schema accepts; 1 if all were cut."""
-    whole = [(task, each) for task, each in zip(tasks, texts, strict=True) if is_whole(each)]
+    pairs = zip(tasks, texts, strict=True)
+    whole = [(task, each) for task, each in pairs if each.finish_reason != "length"]
     good = 0
     for task, each in whole:
         with contextlib.suppress(ValueError):
             schema = Draft202012Validator(task.type.model_json_schema())
             good += schema.is_valid(json.loads(each.text))
     return good / len(whole) if whole else 1.0
-
-
-def is_whole(text: Text) -> bool:
-    """Return True if a text was not cut."""
-    return text.finish_reason != "length"
 
 
 @contextlib.contextmanager
@@ -232,7 +219,6 @@ def running(name: str, python: str, folder: str) -> Iterator[tuple[str, subproce
 
 
 def answers(address: str) -> bool:
-    """Return True if a server is ready."""
     with contextlib.suppress(httpx.TransportError):
         return httpx.get(f"{address}/health", timeout=5).status_code == 200
     return False

@@ -6,10 +6,11 @@ for a load are printed, then the best plan: the one with the most requests withi
 
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Annotated, Final, final
+from typing import Annotated, Final
 
 import typer
 
+import guideway as gw
 from benchmarks.charts import chart
 from benchmarks.plans import Plan, Served, figures, load_of, plans, saturation, simulate, widest
 from benchmarks.steps import SAVED, Steps, measure
@@ -37,8 +38,6 @@ def split(
 ) -> None:
     """Prefill and decode, together or apart: simulated plans for a load."""
     if measured:
-        import guideway as gw
-
         with busy("measuring"):
             model = gw.load("smollm2-135m", device="cpu")
             measure(model, "SmolLM2-135M, float32, one thread of a CPU").save(times)
@@ -67,11 +66,8 @@ def split(
     )
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Requests to serve: as the options of `split` say."""
-
     rate: float
     prompt: int
     output: int
@@ -80,13 +76,11 @@ class Load:
     gap: float
 
     def served(self, plan: Plan, steps: Steps) -> Served:
-        """The figures of one plan."""
         requests = load_of(self.rate, self.prompt, self.output, self.requests)
         return figures(plan, simulate(plan, steps, requests), self.first, self.gap)
 
 
 def charts(steps: Steps, load: Load, workers: int) -> dict[str, str]:
-    """The charts of the documentation, by name."""
     sizes = (16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
     by_chunk = {size: load.served(Plan(workers, chunk=size), steps) for size in sizes}
     best = max(by_chunk, key=lambda size: by_chunk[size].good)

@@ -20,25 +20,25 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Final, cast, final
+from random import Random
+from typing import Annotated, Any, Final, cast
 
+import numpy as np
+import torch
 import typer
+from torch import Tensor
+from torch.nn.functional import linear, rms_norm, silu
 
-from benchmarks.report import Batches, Line, Rounds, rotated, show
+import guideway as gw
+from benchmarks.report import Batches, Line, Rounds, in_turns, show
 from guideway.cli.console import busy
 from guideway.cli.options import AsJson
-
-if TYPE_CHECKING:
-    import torch
-    from torch import Tensor
-
-    from guideway.constraint.compiled import CompiledConstraint
-    from guideway.generation.captured import Charts
-    from guideway.vocabulary.vocabulary import Vocabulary
+from guideway.constraint.compiled import CompiledConstraint
+from guideway.generation.captured import Charts, graphed
+from guideway.logits.mask import apply_mask, device_of, unpack, upload
 
 BATCHES: Final = (1, 32, 256)
 LLAMA3: Final = 128_256
-PART: Final = 1 << 8  # tokens whose best is found at once, at most
 SCHEMA: Final[dict[str, Any]] = {
     "type": "object",
     "properties": {
@@ -75,10 +75,6 @@ def tables(
 
     The stand-in of the default size has a billion weights.
     """
-    import torch
-
-    from guideway.logits.mask import device_of
-
     place = device_of(device)
     with busy("measuring"), torch.inference_mode():
         constraint = compiled(made_vocabulary(width))
@@ -91,47 +87,34 @@ def tables(
     show(lines, as_json=as_json)
 
 
-def made_vocabulary(width: int) -> "Vocabulary":
+def made_vocabulary(width: int) -> gw.Vocabulary:
     """All bytes, then words of letters, digits and what JSON is written with; an end id last."""
-    import random
-
-    from guideway.vocabulary.vocabulary import Vocabulary
-
-    chance = random.Random(0)
+    chance = Random(0)
     letters, marks = "etaoinshrdlu0123456789", [*'{}[]":, ', '":', '",', '":"', '","', "},", "\n"]
     spellings = dict.fromkeys(bytes([byte]) for byte in range(256))
     while len(spellings) < width - 1:
         word = "".join(chance.choices(letters, k=chance.randint(2, 8)))
         around = chance.choices(marks, k=2) if chance.random() < 0.1 else ["", ""]
         spellings[(around[0] + word + around[1]).encode()] = None
-    return Vocabulary([*spellings, b"<end>"], eos_ids={width - 1})
+    return gw.Vocabulary([*spellings, b"<end>"], eos_ids={width - 1})
 
 
-def compiled(vocabulary: "Vocabulary") -> "CompiledConstraint":
-    """The nested object that texts are held to."""
-    import guideway as gw
-
+def compiled(vocabulary: gw.Vocabulary) -> CompiledConstraint:
     schema = gw.JsonSchema(
         json.dumps(SCHEMA), key_order="declared", whitespace="compact", spelling="plain"
     )
     return gw.compile(schema, vocabulary)
 
 
-@final
 class Forward:
     """The matrix products of a Llama, with random weights: tokens to logits."""
 
-    def __init__(self, width: int, layers: int, hidden: int, device: "torch.device") -> None:
-        """Weights of so many blocks."""
-        import torch
-
+    def __init__(self, width: int, layers: int, hidden: int, device: torch.device) -> None:
         noise = torch.Generator(device).manual_seed(0)
 
-        def weight(outputs: int, inputs: int) -> "Tensor":
-            made = torch.randn(
-                outputs, inputs, generator=noise, device=device, dtype=torch.bfloat16
-            )
-            return made.mul_(inputs**-0.5)
+        def weight(outputs: int, inputs: int) -> Tensor:
+            kind = {"device": device, "dtype": torch.bfloat16}
+            return torch.randn(outputs, inputs, generator=noise, **kind).mul_(inputs**-0.5)
 
         # Queries with a quarter as many keys and values, and what they give; gate and up; down.
         shapes = ((hidden + hidden // 2, hidden), (hidden, hidden))
@@ -141,10 +124,7 @@ class Forward:
         self._hidden = hidden
         self.device, self.width = device, width
 
-    def __call__(self, tokens: "Tensor") -> "Tensor":
-        """The float32 logits after each row's token."""
-        from torch.nn.functional import linear, rms_norm, silu
-
+    def __call__(self, tokens: Tensor) -> Tensor:
         state = self._embedding[tokens]
         for mixed, out, inner, down in self._blocks:
             heads = linear(rms_norm(state, (self._hidden,)), mixed)
@@ -155,13 +135,9 @@ class Forward:
 
 
 def on_device(
-    constraint: "CompiledConstraint", rows: int, device: "torch.device", *, anew: bool
-) -> "Charts":
+    constraint: CompiledConstraint, rows: int, device: torch.device, *, anew: bool
+) -> Charts:
     """Tables on a device, all rows at the start; with `anew`, ended texts begin once more."""
-    import numpy as np
-
-    from guideway.generation.captured import Charts
-
     made = constraint.tables()
     if anew and constraint.vocabulary.eos_ids:
         following = made.next_state
@@ -173,24 +149,18 @@ def on_device(
     return held
 
 
-def masked(held: "Charts", logits: "Tensor") -> "Tensor":
-    """The logits with −∞ where a row may not go on."""
-    from guideway.logits.mask import apply_mask, unpack
-
-    return apply_mask(logits, unpack(held.masks.index_select(0, held.state), logits.shape[1]))
-
-
 def measure(
-    constraint: "CompiledConstraint", forward: Forward, rows: int, steps: int, rounds: int
+    constraint: CompiledConstraint, forward: Forward, rows: int, steps: int, rounds: int
 ) -> list[Line]:
-    """Times of a step of each loop, and what of them the constraint is."""
-    loops = loops_of(constraint, forward, rows)
-    times: dict[str, list[float]] = {name: [] for name in loops}
-    for turn in range(-2, rounds):  # two to warm up
-        for name in rotated([*loops], turn):
-            seconds = _seconds(loops[name], steps, forward.device)
-            if turn >= 0:
-                times[name].append(seconds)
+    fresh = partial(torch.ones, rows, dtype=torch.int64, device=forward.device)
+    held = on_device(constraint, rows, forward.device, anew=True)
+    loops = {
+        "free": captured(partial(_free, forward, fresh()), forward.device),
+        "tables": captured(partial(_tables, forward, fresh(), held), forward.device),
+        "masks": Masks(constraint, forward, rows),
+    }
+    works = {name: partial(_seconds, loop, steps, forward.device) for name, loop in loops.items()}
+    times = in_turns(works, rounds, warm=2)
     found = {name: 1e6 * statistics.median(each) for name, each in times.items()}
     free = found["free"]
     return [
@@ -205,23 +175,8 @@ def measure(
     ]
 
 
-def loops_of(constraint: "CompiledConstraint", forward: Forward, rows: int) -> dict[str, Loop]:
-    """A function for one step of each loop."""
-    import torch
-
-    fresh = partial(torch.ones, rows, dtype=torch.int64, device=forward.device)
-    held = on_device(constraint, rows, forward.device, anew=True)
-    return {
-        "free": captured(partial(_free, forward, fresh()), forward.device),
-        "tables": captured(partial(_tables, forward, fresh(), held), forward.device),
-        "masks": Masks(constraint, forward, rows),
-    }
-
-
-def captured(step: Loop, device: "torch.device") -> Loop:
+def captured(step: Loop, device: torch.device) -> Loop:
     """The step as one CUDA graph; as it is on a CPU."""
-    from guideway.generation.captured import graphed
-
     if device.type != "cuda":
         return step
     replay = graphed(step, device)
@@ -232,23 +187,20 @@ def captured(step: Loop, device: "torch.device") -> Loop:
     return run
 
 
-def _free(forward: Forward, tokens: "Tensor") -> None:
+def _free(forward: Forward, tokens: Tensor) -> None:
     tokens.copy_(forward(tokens).argmax(1))
 
 
-def _tables(forward: Forward, tokens: "Tensor", held: "Charts") -> None:
-    tokens.copy_(masked(held, forward(tokens)).argmax(1))
+def _tables(forward: Forward, tokens: Tensor, held: Charts) -> None:
+    logits, allowed = forward(tokens), held.masks.index_select(0, held.state)
+    tokens.copy_(apply_mask(logits, unpack(allowed, logits.shape[1])).argmax(1))
     held.follow(tokens)
 
 
-@final
 class Masks:
     """A loop that asks the CPU at each step."""
 
-    def __init__(self, constraint: "CompiledConstraint", forward: Forward, rows: int) -> None:
-        """All rows at the start."""
-        import torch
-
+    def __init__(self, constraint: CompiledConstraint, forward: Forward, rows: int) -> None:
         self._constraint, self._device = constraint, forward.device
         self._states: list[Any] = [constraint.start()] * rows
         self._tokens = torch.ones(rows, dtype=torch.int64, device=forward.device)
@@ -256,9 +208,6 @@ class Masks:
         self._forward = captured(lambda: self._logits.copy_(forward(self._tokens)), forward.device)
 
     def __call__(self) -> None:
-        """One step: the forward runs while the masks are made."""
-        from guideway.logits.mask import apply_mask, unpack, upload
-
         self._forward()
         vocabulary = self._constraint.vocabulary
         rows = [self._constraint.mask(state) for state in self._states]
@@ -273,10 +222,8 @@ class Masks:
         ]
 
 
-def _seconds(loop: Loop, steps: int, device: "torch.device") -> float:
+def _seconds(loop: Loop, steps: int, device: torch.device) -> float:
     """Seconds of a step, of so many without a stop between them."""
-    import torch
-
     begun = time.perf_counter()
     for _ in range(steps):
         loop()

@@ -1,11 +1,7 @@
-"""The benchmarks' cases are what they claim: texts are valid, loops draw the same, graphs live."""
+"""The benchmarks' cases are what they claim: texts are valid, and loops draw the same."""
 
-import contextlib
-import gc
 import json
-import weakref
 from functools import partial
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,7 +10,6 @@ from jsonschema import Draft202012Validator
 
 import guideway as gw
 from benchmarks import tables
-from benchmarks.grammars_written import lark_reads
 from benchmarks.llama_cpp import verdict
 from benchmarks.llama_cpp_cases import CASES as EXCLUDED
 from benchmarks.llama_cpp_cases import TWICE
@@ -48,13 +43,6 @@ def test_instances_that_a_keyword_excludes_are_invalid_and_not_accepted(name: st
     assert verdict(schema, text, BYTES) != "accepted"
 
 
-def test_lark_judges_what_is_in_lark() -> None:
-    reads = lark_reads("yaml")
-    assert reads("a:\n  b: 1\n")
-    assert not reads("a:\n   b: 1\n  c: 2\n")
-    assert not reads("a")
-
-
 def test_tables_and_masks_choose_the_same_tokens() -> None:
     words = tables.made_vocabulary(5000)
     assert words.width == len(set(words.tokens)) == 5000  # no spelling twice
@@ -69,8 +57,8 @@ def test_tables_and_masks_choose_the_same_tokens() -> None:
     states = [constraint.start()] * 3
     ended = 0
     for _ in range(120):
-        for step in (asking, plain):
-            step()
+        asking()
+        plain()
         chosen = asking._tokens.tolist()
         assert tokens.tolist() == chosen
         for row, token in enumerate(chosen):
@@ -81,28 +69,3 @@ def test_tables_and_masks_choose_the_same_tokens() -> None:
             else:
                 states[row] = constraint.advance(states[row], token)  # or it is refused here
     assert ended, "a text ends, and another one begins"
-
-
-def test_what_a_graph_reads_lives_as_long_as_the_graph(monkeypatch) -> None:
-    replayed = list[int]()
-    stream = SimpleNamespace(wait_stream=lambda other: None, cuda_stream=0)
-    graph = SimpleNamespace(replay=lambda: replayed.append(1))
-    for name, stand_in in {
-        "Stream": lambda device: stream,
-        "current_stream": lambda device: stream,
-        "stream": contextlib.nullcontext,
-        "CUDAGraph": lambda: graph,
-        "graph": lambda graph, **_: contextlib.nullcontext(),
-        "graph_pool_handle": lambda: None,
-    }.items():
-        monkeypatch.setattr(torch.cuda, name, stand_in)
-    read = torch.zeros(3)
-    loop = tables.captured(partial(torch.Tensor.add_, read, 1), torch.device("cuda"))
-    place = weakref.ref(read)
-    del read
-    gc.collect()
-    kept = place()
-    assert kept is not None, "a graph knows an address alone"
-    done = int(kept[0])
-    loop()
-    assert (int(kept[0]), replayed) == (done, [1]), "a graph runs in the step's stead"

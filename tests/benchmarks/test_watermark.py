@@ -4,11 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 import guideway
 from benchmarks import watermark_texts
-from benchmarks.commands import app
+from benchmarks.commands import run
 from benchmarks.watermark import by_chance, figure, wilson
 from guideway.api.model import Model
 
@@ -33,21 +32,27 @@ def test_short_paragraphs_are_left_out(tmp_path: Path) -> None:
 
 @pytest.mark.model
 def test_a_run_says_what_was_found_and_goes_on_where_it_was(
-    built_in: Model, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    built_in: Model,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr(guideway, "load", lambda name, dtype: built_in)
     monkeypatch.setattr(watermark_texts, "cache_folder", lambda kind: tmp_path / kind)
     schema = {"type": "array", "items": {"enum": ["a", "b"]}, "minItems": 2, "maxItems": 3}
     monkeypatch.setattr(watermark_texts, "RECORDS", schema)
-    few = ["watermark", "--tokens", "16", "--unmarked", "30", "--entropies", "1"]
-    first = CliRunner().invoke(app, [*few, "--count", "1", "--json"])
-    assert first.exit_code == 0, (first.output, first.exception)
-    assert [each["texts"] for each in json.loads(first.stdout)] == [
+
+    def shown(*arguments: str) -> str:
+        few = ["watermark", "--tokens", "16", "--unmarked", "30", "--entropies", "1"]
+        with pytest.raises(SystemExit) as done:
+            run([*few, *arguments])
+        assert not done.value.code
+        return capsys.readouterr().out
+
+    assert [each["texts"] for each in json.loads(shown("--count", "1", "--json"))] == [
         "tokens", "text", "tokens, repeats counted", "unmarked",
     ]  # fmt: skip
-    shown = CliRunner().invoke(app, [*few, "--count", "2", "--batch", "1"])
-    assert "spike entropy of 1 marked texts" in shown.stdout
+    assert "spike entropy of 1 marked texts" in shown("--count", "2", "--batch", "1")
     (file,) = (tmp_path / "watermarks").iterdir()
     assert len(file.read_text().splitlines()) == 2
-    records = CliRunner().invoke(app, [*few, "--count", "1", "--records"])
-    assert "among allowed, text" in records.stdout, records.exception
+    assert "among allowed, text" in shown("--count", "1", "--records")

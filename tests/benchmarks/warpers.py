@@ -8,17 +8,23 @@ machine does. What is timed is what a step does: filters and penalties are set u
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final, TypeAlias
 
+import torch
 import typer
+from torch import Tensor
+from transformers.generation import logits_process as library
 
-from benchmarks.report import Line, Rounds, show
+import guideway as gw
+from benchmarks.report import Line, Rounds, in_turns, show
 from guideway.cli.console import busy
 from guideway.cli.options import AsJson
+from guideway.generation.penalties import Penalties
+from guideway.logits.mask import device_of
+from guideway.logits.warp import Warps, warp
+from guideway.sampling.history import History, Rules
 
-if TYPE_CHECKING:
-    from torch import Tensor
-
+Chain: TypeAlias = Callable[[Tensor], Tensor]
 WIDTHS: Final = (49_152, 128_256, 262_144)  # SmolLM2, Llama 3, Gemma 3
 PAST: Final = 1000  # tokens of the prompt
 
@@ -54,8 +60,6 @@ def warpers(
     as_json: AsJson = False,
 ) -> None:
     """Filters and penalties on rows of logits: guideway's and transformers', side by side."""
-    from guideway.logits.mask import device_of
-
     device_of(device)
     with busy("measuring"):
         lines = [
@@ -67,21 +71,17 @@ def warpers(
 
 
 def measure(stage: str, width: int, batch: int, rounds: int, device: str, spread: float) -> Line:
-    """Times of one stage at one width."""
-    import torch
-
     noise = torch.Generator().manual_seed(0)
     row = (torch.randn(batch, width, generator=noise) * spread).to(device)
     prompt = torch.randint(0, width, (batch, PAST), generator=noise).to(device)
     with torch.inference_mode():
-        functions = (_theirs(CASES[stage], prompt), _ours(CASES[stage], prompt, width))
-        times: tuple[list[float], list[float]] = ([], [])
-        for turn in range(-2, rounds):  # two to warm up
-            for which in (0, 1) if turn % 2 else (1, 0):
-                seconds = _seconds(functions[which], row)
-                if turn >= 0:
-                    times[which].append(seconds)
-    theirs, ours = (1e6 * min(each) for each in times)
+        chains = {
+            "theirs": _theirs(CASES[stage], prompt),
+            "ours": _ours(CASES[stage], prompt, width),
+        }
+        works = {name: partial(_seconds, chain, row) for name, chain in chains.items()}
+        times = in_turns(works, rounds, warm=2)
+    theirs, ours = (1e6 * min(times[name]) for name in chains)
     return {
         "stage": stage,
         "tokens": width,
@@ -91,47 +91,37 @@ def measure(stage: str, width: int, batch: int, rounds: int, device: str, spread
     }
 
 
-def _seconds(function: "Callable[[Tensor], Tensor]", row: "Tensor") -> float:
+def _seconds(chain: Chain, row: Tensor) -> float:
     begun = time.perf_counter()
-    float(function(row)[0, 0])  # waits for a GPU
+    float(chain(row)[0, 0])  # waits for a GPU
     return time.perf_counter() - begun
 
 
-def _ours(
-    settings: Mapping[str, Any], prompt: "Tensor", width: int
-) -> "Callable[[Tensor], Tensor]":
-    from guideway.generation.penalties import Penalties
-    from guideway.logits.warp import Warps, warp
-    from guideway.sampling.history import History, Rules
-    from guideway.sampling.settings import Sampling
-    from guideway.vocabulary.vocabulary import Vocabulary
-
-    sampling = Sampling.of(settings)
-    rules = Rules.of(sampling, Vocabulary([b"a", b"b"], {1}, width=width))
+def _ours(settings: Mapping[str, Any], prompt: Tensor, width: int) -> Chain:
+    sampling = gw.Sampling.of(settings)
+    rules = Rules.of(sampling, gw.Vocabulary([b"a", b"b"], {1}, width=width))
     histories = [History.begin(rules, [int(token) for token in tokens]) for tokens in prompt]
     penalties = Penalties.of([rules] * len(prompt), prompt.device)
     warps = Warps.of([(sampling.stages, sampling.warps)] * len(prompt), prompt.device)
     return lambda row: warp(penalties.apply(row, histories), warps).row
 
 
-def _theirs(settings: Mapping[str, Any], prompt: "Tensor") -> "Callable[[Tensor], Tensor]":
-    from transformers.generation import logits_process as theirs
-
+def _theirs(settings: Mapping[str, Any], prompt: Tensor) -> Chain:
     makers: dict[str, Callable[..., Any]] = {
-        "sequence_bias": theirs.SequenceBiasLogitsProcessor,
-        "repetition_penalty": theirs.RepetitionPenaltyLogitsProcessor,
-        "no_repeat_ngram_size": theirs.NoRepeatNGramLogitsProcessor,
-        "bad_words_ids": theirs.NoBadWordsLogitsProcessor,
-        "temperature": theirs.TemperatureLogitsWarper,
-        "top_h": theirs.TopHLogitsWarper,
-        "top_k": theirs.TopKLogitsWarper,
-        "top_p": theirs.TopPLogitsWarper,
-        "min_p": theirs.MinPLogitsWarper,
-        "typical_p": theirs.TypicalLogitsWarper,
-        "epsilon_cutoff": theirs.EpsilonLogitsWarper,
-        "eta_cutoff": partial(theirs.EtaLogitsWarper, device=str(prompt.device)),
+        "sequence_bias": library.SequenceBiasLogitsProcessor,
+        "repetition_penalty": library.RepetitionPenaltyLogitsProcessor,
+        "no_repeat_ngram_size": library.NoRepeatNGramLogitsProcessor,
+        "bad_words_ids": library.NoBadWordsLogitsProcessor,
+        "temperature": library.TemperatureLogitsWarper,
+        "top_h": library.TopHLogitsWarper,
+        "top_k": library.TopKLogitsWarper,
+        "top_p": library.TopPLogitsWarper,
+        "min_p": library.MinPLogitsWarper,
+        "typical_p": library.TypicalLogitsWarper,
+        "epsilon_cutoff": library.EpsilonLogitsWarper,
+        "eta_cutoff": partial(library.EtaLogitsWarper, device=str(prompt.device)),
     }
-    chain: Any = theirs.LogitsProcessorList(
+    chain: Any = library.LogitsProcessorList(
         [make(settings[name]) for name, make in makers.items() if name in settings]
     )
     return lambda row: chain(prompt, row)

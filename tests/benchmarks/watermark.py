@@ -11,18 +11,19 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 import typer
 
+import guideway as gw
+from benchmarks import watermark_texts
 from benchmarks.report import Line, ModelName, show
+from benchmarks.watermark_texts import Marked, Plan, pieces, read_texts
+from guideway.api.prompts import read_source
+from guideway.api.watermark import Detection, modulus, spikes
 from guideway.cli.console import busy, print_line
 from guideway.cli.options import BUILT_IN, AsJson
-
-if TYPE_CHECKING:
-    from benchmarks.watermark_texts import Marked, Plan
-    from guideway.api.model import Model
-    from guideway.api.watermark import Detection, Watermark
+from guideway.watermark.evidence import binomial_tail
 
 ABOVE: Final = 4.0  # z of a text that is found
 KEY: Final = "guideway bench watermark"
@@ -55,9 +56,6 @@ def watermark(
 
     Example: python -m tests.benchmarks watermark tales.txt --count 50 --unmarked 200
     """
-    import guideway as gw
-    from benchmarks.watermark_texts import Plan, pieces, read_texts
-
     corpus = read_texts(texts or [])
     loaded = gw.load(model, dtype=dtype)
     mark = gw.Watermark(key=KEY, gamma=gamma, delta=delta, stage=stage)  # pyright: ignore[reportArgumentType]
@@ -78,47 +76,37 @@ def watermark(
         print_line(f"spike entropy of {min(entropies, count)} marked texts: {spike:.3f}")
 
 
-def of_prose(model: "Model", mark: "Watermark", marked: "Sequence[Marked]") -> list[Line]:
+def of_prose(model: gw.Model, mark: gw.Watermark, marked: Sequence[Marked]) -> list[Line]:
     """Marked prose: by its tokens, by its text, and with repeated pairs counted each time."""
-    once = [mark.detect(each.tokens) for each in marked]
-    text = [mark.detect(each.text, model) for each in marked]
-    every = [mark.detect(each.tokens, repeated="all") for each in marked]
-    return [
-        figure("tokens", once, marked),
-        figure("text", text, marked),
-        figure("tokens, repeats counted", every, marked),
-    ]
+    found = {
+        "tokens": [mark.detect(each.tokens) for each in marked],
+        "text": [mark.detect(each.text, model) for each in marked],
+        "tokens, repeats counted": [mark.detect(each.tokens, repeated="all") for each in marked],
+    }
+    return [figure(name, each, marked) for name, each in found.items()]
 
 
-def of_records(model: "Model", mark: "Watermark", plan: "Plan") -> list[Line]:
+def of_records(model: gw.Model, mark: gw.Watermark, plan: Plan) -> list[Line]:
     """Marked JSON: green tokens in the whole vocabulary, and among those that are allowed."""
-    from benchmarks.watermark_texts import RECORDS
-    from guideway.api.prompts import read_source
-    from guideway.constraint.compile import compile as compile_source
-
-    schema = compile_source(read_source(RECORDS), model.vocabulary)
+    schema = gw.compile(read_source(watermark_texts.RECORDS), model.vocabulary)
     plain = replace(mark, among="vocabulary")
     theirs, ours = plan.texts(model, plain), plan.texts(model, mark)
+    found = {
+        "plain": [plain.detect(each.tokens) for each in theirs],
+        "plain, forced left out": [plain.detect(each.tokens, None, schema) for each in theirs],
+        "among allowed": [mark.detect(each.tokens, None, schema) for each in ours],
+        "among allowed, text": [mark.detect(each.text, model, schema) for each in ours],
+    }
     return [
-        figure("plain", [plain.detect(each.tokens) for each in theirs], theirs),
-        figure("plain, forced left out", _each(plain, theirs, schema), theirs),
-        figure("among allowed", _each(mark, ours, schema), ours),
-        figure(
-            "among allowed, text", [mark.detect(each.text, model, schema) for each in ours], ours
-        ),
+        figure(name, each, theirs if name.startswith("plain") else ours)
+        for name, each in found.items()
     ]
-
-
-def _each(mark: "Watermark", marked: "Sequence[Marked]", schema: object) -> "list[Detection]":
-    return [mark.detect(each.tokens, None, schema) for each in marked]
 
 
 def spike_entropy(
-    model: "Model", mark: "Watermark", plan: "Plan", marked: "Sequence[Marked]"
+    model: gw.Model, mark: gw.Watermark, plan: Plan, marked: Sequence[Marked]
 ) -> float | None:
     """The mean spike entropy of the model, at temperature 1, before the tokens of marked texts."""
-    from guideway.api.watermark import modulus, spikes
-
     factor = modulus(mark.settings.gamma, mark.settings.delta)
     prompts = plan.prompts(model)
     found = [
@@ -129,9 +117,7 @@ def spike_entropy(
     return sum(found) / len(found) if found else None
 
 
-def figure(
-    texts: str, found: "Sequence[Detection]", marked: "Sequence[Marked] | None" = None
-) -> Line:
+def figure(texts: str, found: Sequence[Detection], marked: Sequence[Marked] | None = None) -> Line:
     """What was found in some texts: means, and how many have z above 4.
 
     Their share has its 95 % interval (Wilson). "by chance" is how many of as many unmarked texts
@@ -156,10 +142,8 @@ def figure(
     }
 
 
-def by_chance(found: "Sequence[Detection]") -> float | None:
+def by_chance(found: Sequence[Detection]) -> float | None:
     """How many unmarked texts of these lengths would be found, on average."""
-    from guideway.watermark.evidence import binomial_tail
-
     chances = {each.expected for each in found if each.counted}
     if len(chances) > 1:
         return None

@@ -10,14 +10,12 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, final
+from pydoc_data.topics import topics
+from typing import Any, Final
 
+import guideway as gw
 from guideway.cli.sources import read_file
 from guideway.vocabulary.cache import cache_folder
-
-if TYPE_CHECKING:
-    from guideway.api.model import Model
-    from guideway.api.watermark import Watermark
 
 PROMPT: Final = 50  # tokens
 LISTS: Final = 2  # which way of making green lists under a constraint; texts of others are no use
@@ -38,7 +36,6 @@ RECORD: Final[Mapping[str, Any]] = {
 RECORDS: Final = {"type": "array", "items": RECORD, "minItems": 8, "maxItems": 8}
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Marked:
     """A text that a model wrote, and the mean of −log p of its tokens, given what was allowed."""
@@ -48,11 +45,8 @@ class Marked:
     loss: float
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Which texts are generated."""
-
     model: str
     dtype: str  # of its weights
     count: int
@@ -62,7 +56,7 @@ class Plan:
     corpus: str  # what prompts are taken from
     records: bool  # whether JSON is written
 
-    def texts(self, model: "Model", mark: "Watermark") -> list[Marked]:
+    def texts(self, model: gw.Model, mark: gw.Watermark) -> list[Marked]:
         """The texts: those that are kept, and those that are missing, which are generated."""
         path = self._file(mark)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -77,7 +71,7 @@ class Plan:
             done += made
         return done[: self.count]
 
-    def _file(self, mark: "Watermark") -> Path:
+    def _file(self, mark: gw.Watermark) -> Path:
         corpus = hashlib.blake2b(self.corpus.encode(), digest_size=16).hexdigest()
         spread = max(SPREAD, self.count)
         what = [self.model, self.dtype, self.tokens, self.temperature, self.records, corpus, spread]
@@ -87,7 +81,7 @@ class Plan:
         name = hashlib.blake2b(key.encode(), digest_size=16).hexdigest()
         return cache_folder("watermarks") / f"{name}.jsonl"
 
-    def prompts(self, model: "Model") -> list[str]:
+    def prompts(self, model: gw.Model) -> list[str]:
         """Beginnings of pieces, as far apart as the texts allow."""
         ids = encoded(model, self.corpus)
         step = max(1, (len(ids) - PROMPT) // max(SPREAD, self.count))
@@ -95,14 +89,12 @@ class Plan:
         starts = [ids[n * step : n * step + PROMPT] for n in range(self.count)]
         return [model.tokenizer.decode(each) + asked for each in starts]
 
-    def _generated(self, model: "Model", prompts: list[str], first: int) -> list[Marked]:
-        from guideway.sampling.settings import Sampling
-
+    def _generated(self, model: gw.Model, prompts: list[str], first: int) -> list[Marked]:
         # A seed each: rows of one seed would share their noise.
         settings: dict[str, Any] = {"temperature": self.temperature, "max_new_tokens": 512}
         if not self.records:  # the first token of a text is not marked
             settings |= dict.fromkeys(("min_new_tokens", "max_new_tokens"), self.tokens + 1)
-        each = [Sampling(seed=first + n, **settings) for n in range(len(prompts))]
+        each = [gw.Sampling(seed=first + n, **settings) for n in range(len(prompts))]
         results = model.generate(prompts, RECORDS if self.records else None, sampling=each)
         losses = [(each.log_z - sum(each.logprobs)) / max(1, len(each.tokens)) for each in results]
         pairs = zip(results, losses, strict=True)
@@ -114,22 +106,17 @@ def read_texts(paths: Sequence[Path]) -> str:
 
     Paragraphs end at empty lines and tabs. Short ones are left out: headings, code, tables.
     """
-    if paths:
-        whole = "\n\n".join(read_file(path) for path in paths)
-    else:
-        from pydoc_data.topics import topics
-
-        whole = "\n\n".join(topics[name] for name in sorted(topics))
+    found = [read_file(path) for path in paths] or [topics[name] for name in sorted(topics)]
+    whole = "\n\n".join(found)
     parts = [" ".join(part.split()) for part in re.split(r"\n\s*\n|\t", whole)]
     return "\n\n".join(part for part in parts if len(part) >= SHORTEST)
 
 
-def encoded(model: "Model", text: str) -> list[int]:
-    """The tokens of a text, however long it is."""
+def encoded(model: gw.Model, text: str) -> list[int]:
     return model.tokenizer.encode(text, add_special_tokens=False, verbose=False)
 
 
-def pieces(model: "Model", texts: Sequence[str], tokens: int) -> list[list[int]]:
+def pieces(model: gw.Model, texts: Sequence[str], tokens: int) -> list[list[int]]:
     """Pieces of texts that nobody has marked, of one token more than count."""
     size = tokens + 1
     each = [encoded(model, text) for text in texts]

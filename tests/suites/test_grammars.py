@@ -29,7 +29,7 @@ import yaml
 from lark import load_grammar
 
 import guideway as gw
-from benchmarks.grammars_written import lark_reads
+from benchmarks.grammars import lark_reads
 from guideway.constraint.compiled import CompiledConstraint
 from guideway.context_free.shipped import importable, paths, shipped
 from random_walks import BYTES
