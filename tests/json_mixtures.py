@@ -9,23 +9,11 @@ import random
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-import jsonschema
-import jsonschema_rs
-from referencing import Registry
+from json_schemas import DRAFTS, Judges
 
 Schema: TypeAlias = "dict[str, Any] | bool"
 Make: TypeAlias = Callable[[], Any]
 
-_OLD, _NEW = "http://json-schema.org/draft-0{}/schema#", "https://json-schema.org/draft/{}/schema"
-DRAFTS: dict[int, tuple[str, Any, Any]] = {
-    4: (_OLD.format(4), jsonschema.Draft4Validator, jsonschema_rs.Draft4Validator),
-    6: (_OLD.format(6), jsonschema.Draft6Validator, jsonschema_rs.Draft6Validator),
-    7: (_OLD.format(7), jsonschema.Draft7Validator, jsonschema_rs.Draft7Validator),
-    2019: (_NEW.format("2019-09"), jsonschema.Draft201909Validator,
-           jsonschema_rs.Draft201909Validator),
-    2020: (_NEW.format("2020-12"), jsonschema.Draft202012Validator,
-           jsonschema_rs.Draft202012Validator),
-}  # fmt: skip
 _TYPES = ("null", "boolean", "integer", "number", "string", "array", "object")
 _KEYS = ("a", "b", "c", "ab", "é", 'q"\\', "")
 _PATTERNS = (
@@ -64,17 +52,7 @@ class Mixture:
         self._left = self.chance.choice([count for count in (4, 8, 14, 25) if count <= most])
         self._definitions = "$defs" if self.draft >= 2019 else "definitions"
         self.schema = self._document(loops=draft is None)
-        _, first, second = DRAFTS[self.draft]
-        self._first = first(self.schema, format_checker=first.FORMAT_CHECKER, registry=Registry())
-        self._second = second(self.schema, validate_formats=True, retriever=_offline)
-
-    def verdict(self, value: Any) -> bool | None:
-        """Whether an instance is valid; None where the judges disagree."""
-        try:
-            first = self._first.is_valid(value)
-        except RecursionError:
-            return None
-        return first if first == self._second.is_valid(value) else None
+        self.verdict = Judges(self.schema, self.draft).verdict
 
     def value(self, depth: int = 3) -> Any:
         """Any instance."""
@@ -258,7 +236,3 @@ class Mixture:
             makes["minContains"] = makes["maxContains"] = lambda: chance.randint(0, 2)
             makes["unevaluatedItems"] = lambda: chance.choice((False, self._any(depth)))
         return makes
-
-
-def _offline(uri: str) -> Any:
-    raise LookupError(uri)

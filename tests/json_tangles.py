@@ -9,8 +9,7 @@ import random
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-import jsonschema
-import jsonschema_rs
+from json_schemas import Judges
 
 Schema: TypeAlias = "dict[str, Any] | bool"
 Make: TypeAlias = Callable[[], Any]
@@ -50,18 +49,7 @@ class Tangle:
         said = self._any(2)
         below = {name: self._any(1) for name in "xy"}
         self.schema = {**(said if isinstance(said, dict) else {"allOf": [said]}), "$defs": below}
-        self._first = jsonschema.Draft202012Validator(self.schema)
-        self._second = jsonschema_rs.Draft202012Validator(self.schema)
-
-    def verdict(self, value: Any) -> bool | None:
-        """Whether an instance is valid; None where the judges disagree, or one gives up."""
-        try:
-            first = self._first.is_valid(value)
-        except BaseException as error:  # rpds below it panics where Python would say so
-            if type(error).__name__ not in ("RecursionError", "PanicException"):
-                raise
-            return None
-        return first if first == self._second.is_valid(value) else None
+        self.verdict = Judges(self.schema).verdict
 
     def _any(self, depth: int) -> Schema:
         chance = self.chance
