@@ -56,16 +56,21 @@ class Item:
 
 def items(maskbench: Path | None = None) -> list[Item]:
     """The items of all corpora; those of MaskBench only if its file is given."""
-    found = [*grammars(), *python_files(), *tools(), *types(), *random_types(), *regexes()]
-    found += [*lark_grammars(), *suite()]
-    return found + (schemas(maskbench) if maskbench else [])
-
-
-def schemas(file: Path) -> list[Item]:
-    """MaskBench: gzipped lines of {"id", "schema", "tests": [{"data", "valid"}]}."""
-    with gzip.open(file, "rt", encoding="utf-8") as lines:
-        cases = [json.loads(line) for line in lines]
-    return [Item("maskbench", case["id"], partial(_schema, case)) for case in cases]
+    found = [
+        *grammars(),
+        *python_files(),
+        *(Item("tools", form, partial(_tools, form)) for form in FORMS),
+        *(Item("type", name, partial(_type, type_)) for name, type_ in TYPES.items()),
+        *(Item("random type", str(seed), partial(_random_type, seed)) for seed in range(400)),
+        *regexes(),
+        *lark_grammars(),
+        *suite(),
+    ]
+    if maskbench:  # lines of {"id", "schema", "tests": [{"data", "valid"}]}
+        with gzip.open(maskbench, "rt", encoding="utf-8") as lines:
+            cases = [json.loads(line) for line in lines]
+        found += [Item("maskbench", case["id"], partial(_schema, case)) for case in cases]
+    return found
 
 
 def _schema(case: dict[str, Any]) -> Made:
@@ -123,13 +128,8 @@ def _is_python(text: str) -> bool:
     return True
 
 
-def tools() -> Iterator[Item]:
-    """Calls of tools in each format, and calls with a value that the type does not have."""
-    for form in FORMS:
-        yield Item("tools", form, partial(_tools, form))
-
-
 def _tools(form: str) -> Made:
+    """Calls of tools in a format, and calls with a value that the type does not have."""
     text = written(form, CALLS[:1] if form == "harmony" else CALLS)
     return gw.tools(TOOLS, form), [(text, True), (text.replace("Rome", "Bern"), False)]
 
@@ -167,12 +167,6 @@ JSON: Final = (
 """Texts for all of `TYPES`."""
 
 
-def types() -> Iterator[Item]:
-    """Types of every kind over one list of texts."""
-    for name, type_ in TYPES.items():
-        yield Item("type", name, partial(_type, type_))
-
-
 def _type(type_: Any) -> Made:
     return type_, [(text, _is_read(type_, text)) for text in JSON]
 
@@ -184,13 +178,8 @@ def _is_read(type_: Any, text: str) -> bool:
         return True
 
 
-def random_types(count: int = 400) -> Iterator[Item]:
-    """Random nested types with values that pydantic wrote, and mutants of them."""
-    for seed in range(count):
-        yield Item("random type", str(seed), partial(_random_type, seed))
-
-
 def _random_type(seed: int) -> Made:
+    """A random nested type with values that pydantic wrote, and mutants of them."""
     random_ = Types(seed)
     type_, value = random_.any()
     texts: Texts = []
