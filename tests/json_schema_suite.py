@@ -18,7 +18,6 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -182,17 +181,13 @@ def _download(folder: Path) -> Path:
 
 def _unpack(archive: Path, target: Path) -> None:
     root = f"jsonschema-{VERSION}/json/"
+    wanted = (f"{root}tests/", f"{root}remotes/")
     with tarfile.open(archive) as package:
-        for name in _members(package, root):
+        for name in package.getnames():
+            if not (name.startswith(wanted) and name.endswith(".json")):
+                continue
             member = package.extractfile(name)
             assert member is not None
             file = target / name.removeprefix(root)
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(member.read())
-
-
-def _members(package: tarfile.TarFile, root: str) -> Iterator[str]:
-    wanted = (f"{root}tests/", f"{root}remotes/")
-    return (
-        name for name in package.getnames() if name.startswith(wanted) and name.endswith(".json")
-    )

