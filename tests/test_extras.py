@@ -29,12 +29,14 @@ NEED_TORCH = tuple(
 MODULES = {"prometheus-client": "prometheus_client", "llama-cpp-python": "llama_cpp"}
 OTHERS = ("platformdirs", "interegular", "huggingface_hub", "click", "regex", "packaging")
 
-NAMES = """
-import guideway as gw, json
+REFUSED = """
+import json, sys
+from importlib import import_module
+import guideway as gw
 found = {}
-for name in gw.__all__:
+for name in (*gw.__all__, *sys.argv[1:]):
     try:
-        getattr(gw, name)
+        getattr(gw, name) if name in gw.__all__ else import_module(name)
     except gw.ModelError as error:
         found[name] = str(error)
 print(json.dumps(found))
@@ -56,18 +58,6 @@ print([vocabulary.tokens[i] for i in np.flatnonzero(np.isfinite(logits[0]))])
 assert np.isfinite(logits[1]).all()
 matchers[0].fill_next_token_bitmask(bitmask, 1)
 assert (bitmask[0] == bitmask[1]).all()
-"""
-PACKAGES = """
-import json, pkgutil, sys
-from importlib import import_module
-from guideway.errors import ModelError
-found = {}
-for package in sys.argv[1:]:
-    try:
-        import_module(package)
-    except ModelError as error:
-        found[package] = str(error)
-print(json.dumps(found))
 """
 COMMAND = "import sys; from guideway.__main__ import run; run(sys.argv[1:])"
 
@@ -93,9 +83,9 @@ def result(code: str, *arguments: str, without: tuple[str, ...] = tuple(EXTRAS))
     return done.stdout
 
 
-def test_every_public_name_loads_or_names_its_extra() -> None:
-    refused: dict[str, str] = json.loads(result(NAMES))
-    assert {"Model", "load", "Watermark", "classifier"} <= {*refused}
+def test_every_public_name_loads_or_names_its_extra_and_so_do_packages() -> None:
+    refused: dict[str, str] = json.loads(result(REFUSED, *NEED_TORCH))
+    assert {"Model", "load", "Watermark", "classifier", *NEED_TORCH} <= {*refused}
     assert not CORE & {*refused}
     missing = r'\S+ needs the package \w+, which is not installed: pip install "guideway\[torch\]"'
     assert all(re.fullmatch(missing, message) for message in refused.values())
@@ -107,23 +97,18 @@ def test_masks_are_computed_on_arrays(tmp_path: Path) -> None:
     assert result(MASKS, str(path)) == "[b'{']\n"
 
 
-def test_packages_that_need_an_extra_name_it() -> None:
-    refused: dict[str, str] = json.loads(result(PACKAGES, *NEED_TORCH))
-    assert [*refused] == [*NEED_TORCH]
-    for package, message in refused.items():
-        assert message == (
-            f"{package} needs the package torch, which is not installed: "
-            'pip install "guideway[torch]"'
-        )
-
-
-def test_the_command_comes_with_the_core_and_names_its_extra() -> None:
-    done = run(COMMAND, "--help", without=("cli",))
-    assert done.returncode == 3
-    assert done.stderr == (
-        "ModelError: the command line needs the package typer, which is not installed: "
-        'pip install "guideway[cli]"\n'
-    )
+def test_the_command_and_a_gguf_file_name_their_extras(tmp_path: Path) -> None:
+    path = tmp_path / "model.gguf"
+    path.touch()
+    load = "import guideway as gw; gw.load(sys.argv[1])"
+    for code, argument, extra, what in (
+        (COMMAND, "--help", "cli", "the command line needs the package typer"),
+        (load, str(path), "gguf", "reading a .gguf file needs the package gguf"),
+    ):
+        done = run(code, argument, without=(extra,))
+        assert done.returncode == (3 if extra == "cli" else 1)
+        message = f'{what}, which is not installed: pip install "guideway[{extra}]"\n'
+        assert done.stderr.endswith(f"ModelError: {message}")
 
 
 def test_commands_without_a_model_need_no_torch() -> None:
@@ -134,16 +119,6 @@ def test_commands_without_a_model_need_no_torch() -> None:
     done = run(COMMAND, "generate", "Hello", without=("torch",))
     assert done.returncode == 3
     assert 'pip install "guideway[torch]"' in done.stderr
-
-
-def test_a_gguf_file_names_its_extra(tmp_path: Path) -> None:
-    path = tmp_path / "model.gguf"
-    path.touch()
-    done = run("import guideway as gw; gw.load(sys.argv[1])", str(path), without=("gguf",))
-    assert done.stderr.endswith(
-        "ModelError: reading a .gguf file needs the package gguf, which is not installed: "
-        'pip install "guideway[gguf]"\n'
-    )
 
 
 def test_the_table_of_extras_is_that_of_the_installation() -> None:
