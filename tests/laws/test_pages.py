@@ -23,7 +23,7 @@ def fake() -> tuple[Pages, Sequence[Any]]:
 
 def of(*kinds: tuple[str, int]) -> Callable[[], tuple[Pages, Sequence[Any]]]:
     def made() -> tuple[Pages, Sequence[Any]]:
-        models = [small_models.model(kind, layers) for kind, layers in kinds]
+        models = [small_models.model(*each) for each in kinds]
         return TransformersPages(models, rows=4, chunk=16), models
 
     return made
@@ -55,10 +55,7 @@ class Texts:
         self.pages.add(text, self.texts[text])
 
     def step(self) -> None:
-        if self.drafts:
-            self.pages.step(self.choose, self.draft)
-        else:
-            self.pages.step(self.choose)
+        self.pages.step(self.choose, *([self.draft] if self.drafts else []))
 
     def draft(self, begun: Sequence[int]) -> list[Draft]:
         """Some tokens of each text: right ones, and a wrong one behind them."""

@@ -34,17 +34,10 @@ from whole_batches import generate
 
 LIST = gw.Gbnf('root ::= item\nitem ::= [a-c]+ | "(" item ("," item)* ")"')
 PERSON = gw.JsonSchema(
-    {
-        "type": "object",
-        "properties": {
-            "name": {"type": "string"},
-            "age": {"type": "integer"},
-        },
-        "required": ["name", "age"],
-    },
-    key_order="declared",
-    whitespace="compact",
-)
+    {"type": "object", "properties": {"name": {"type": "string"}, "age": {"type": "integer"}},
+     "required": ["name", "age"]},
+    key_order="declared", whitespace="compact",
+)  # fmt: skip
 CASES: list[tuple[Any, dict[str, Any]]] = [
     (None, {"max_new_tokens": 6}),
     (gw.Regex("[a-z]{3,9}( [a-z]{1,4}){0,2}!"), {"max_new_tokens": 14}),
@@ -114,16 +107,9 @@ def requests(model: Model) -> list[Request]:
     for place, (source, settings) in enumerate(CASES):
         tokens = tuple((7 * place + n) % 26 for n in range(1, 34 - 3 * place))
         constraint = None if source is None else gw.compile(source, whole.vocabulary)
-        made.append(
-            Request(
-                tokens,
-                constraint,
-                Sampling.of(settings),
-                others=(tokens,) * (len(whole.contexts) - 1),
-                free=source is None,
-                trace=place % 2,
-            )
-        )
+        more = {"others": (tokens,) * (len(whole.contexts) - 1), "free": source is None}
+        sampling = Sampling.of(settings)
+        made.append(Request(tokens, constraint, sampling, trace=place % 2, **more))
     return made
 
 
@@ -232,28 +218,22 @@ def test_a_row_that_was_removed_leaves_the_others_as_they_are(name: str):
         assert bare(rows[place].completion(0)) == bare(alone(model, place))
 
 
-class Broken:
-    """A classifier that fails."""
+def test_an_error_of_a_batch_stays_in_its_rows():
+    gone = list[bool]()
 
-    def __init__(self) -> None:
-        self.fails = False
-
-    def __call__(self, texts: list[str]) -> list[float]:
-        if self.fails:
+    def failing(texts: list[str]) -> list[float]:
+        if gone:
             raise ModelError("the classifier is gone")
         return [0.0] * len(texts)
 
-
-def test_an_error_of_a_batch_stays_in_its_rows():
-    broken = Broken()
-    guided = FAKE + gw.classifier(broken, alpha=1, top=3)
-    batches, fine, failing = Batches(), row(FAKE, 1), row(FAKE, 2)
-    batches.add(failing, ensemble(guided))
+    guided = FAKE + gw.classifier(failing, alpha=1, top=3)
+    batches, fine, broken = Batches(), row(FAKE, 1), row(FAKE, 2)
+    batches.add(broken, ensemble(guided))
     batches.add(fine, ensemble(FAKE))
     batches.step()
-    broken.fails = True
-    drain(batches, [fine, failing])
-    assert isinstance(failing.error, ModelError)
+    gone.append(True)
+    drain(batches, [fine, broken])
+    assert isinstance(broken.error, ModelError)
     assert bare(fine.completion(0)) == bare(alone(FAKE, 1))
 
 
@@ -286,7 +266,7 @@ def test_rows_that_join_later_share_a_forward():
     fake.extend = watched
     whole, batches = Ensemble.of(fake), Batches()
     for number in range(3):
-        request = Request((0,) * (number + 1), sampling=Sampling.of({"max_new_tokens": 9}))
+        request = Request((0,) * (number + 1), sampling=Sampling(max_new_tokens=9))
         batches.add(Sequence(number, request, vocabulary, 9), whole)
         batches.step()
     batches.step()
@@ -303,10 +283,8 @@ def test_a_long_prompt_is_read_in_parts_beside_other_rows(monkeypatch: pytest.Mo
         lambda module, given, output: read.append(given[0].numel())
     )
     whole, batches = Ensemble.of(backend), Batches()
-    short = Request((1, 2, 3), sampling=Sampling.of({"max_new_tokens": 12}))
-    long = Request(
-        tuple(n % 26 for n in range(1, 131)), sampling=Sampling.of({"max_new_tokens": 3})
-    )
+    short = Request((1, 2, 3), sampling=Sampling(max_new_tokens=12))
+    long = Request(tuple(n % 26 for n in range(1, 131)), sampling=Sampling(max_new_tokens=3))
     rows = [Sequence(n, each, whole.vocabulary, 12 - 9 * n) for n, each in enumerate([short, long])]
     batches.add(rows[0], whole)
     batches.step()
@@ -347,7 +325,5 @@ def test_rows_that_still_draw_come_in_the_order_of_their_batch(monkeypatch: pyte
 
     monkeypatch.setattr(step, "take", take)
     drafts = [Draft((7,), (("forced", 0),)), NO_DRAFT]
-    assert step.verified(whole, batch, cache, columns, {}, drafts, step.on_time)[1:] == (
-        [1, 0],
-        [0, 1],
-    )
+    verified = step.verified(whole, batch, cache, columns, {}, drafts, step.on_time)
+    assert verified[1:] == ([1, 0], [0, 1])

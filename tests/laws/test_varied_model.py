@@ -99,12 +99,9 @@ def states_of(kind: str, adapter: str, tokens: list[int]) -> torch.Tensor:
 
 
 def expected(kind: str, prefixes: list[list[int]], names: list[str]) -> torch.Tensor:
-    return torch.stack(
-        [
-            torch.stack([oracle(kind, n, blocks)(p) for p, n in zip(prefixes, names, strict=True)])
-            for blocks in (LAYERS, *EXITS)
-        ]
-    )
+    pairs = [*zip(prefixes, names, strict=True)]
+    rows = [[oracle(kind, n, blocks)(p) for p, n in pairs] for blocks in (LAYERS, *EXITS)]
+    return torch.stack([torch.stack(row) for row in rows])
 
 
 def near(given: torch.Tensor, wanted: torch.Tensor) -> None:
