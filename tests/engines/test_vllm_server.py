@@ -54,6 +54,8 @@ HOSTILE = [
     {"choice": [""] * 5},
 ]
 
+ways = pytest.mark.parametrize("way", ["structured_outputs", "vllm_xargs"])
+
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[openai.OpenAI]:
@@ -94,11 +96,13 @@ def schema_format(schema: Any) -> Any:
 
 
 def test_response_format(client: openai.OpenAI):
-    made = client.chat.completions.create(**ASK, response_format=schema_format(SCHEMA), n=2)
-    assert len(made.choices) == 2
-    for choice in made.choices:
-        assert choice.finish_reason == "stop"
-        jsonschema.validate(json.loads(choice.message.content or ""), SCHEMA)
+    asked = ASK | {"response_format": schema_format(SCHEMA)}
+    made = client.chat.completions.create(**asked, n=2)
+    assert [choice.finish_reason for choice in made.choices] == ["stop"] * 2
+    parts = client.chat.completions.create(**asked, stream=True)
+    streamed = "".join(part.choices[0].delta.content or "" for part in parts if part.choices)
+    for text in (*(choice.message.content or "" for choice in made.choices), streamed):
+        jsonschema.validate(json.loads(text), SCHEMA)
 
 
 def test_response_format_json_object(client: openai.OpenAI):
@@ -106,14 +110,6 @@ def test_response_format_json_object(client: openai.OpenAI):
     made = client.chat.completions.create(**asked, response_format={"type": "json_object"})
     if made.choices[0].finish_reason == "stop":
         assert isinstance(json.loads(made.choices[0].message.content or ""), dict)
-
-
-def test_a_stream(client: openai.OpenAI):
-    parts = client.chat.completions.create(
-        **ASK, response_format=schema_format(SCHEMA), stream=True
-    )
-    text = "".join(part.choices[0].delta.content or "" for part in parts if part.choices)
-    jsonschema.validate(json.loads(text), SCHEMA)
 
 
 @pytest.mark.parametrize(
@@ -140,15 +136,11 @@ def test_tool_choice(client: openai.OpenAI, choice: Any, stream: bool):
     jsonschema.validate(json.loads(arguments), SCHEMA)
 
 
-def test_tool_choice_auto(client: openai.OpenAI):
-    """Free text that may hold calls: random weights hardly ever begin one."""
-    made = client.chat.completions.create(**ASK, tools=[WEATHER], tool_choice="auto").choices[0]
-    assert made.message.content or made.message.tool_calls
-    for call in made.message.tool_calls or []:
-        jsonschema.validate(json.loads(call.function.arguments), SCHEMA)
+def body(way: str, source: Any) -> dict[str, Any]:
+    return {way: source if way == "structured_outputs" else {"guideway": json.dumps(source)}}
 
 
-@pytest.mark.parametrize("way", ["structured_outputs", "vllm_xargs"])
+@ways
 def test_regex_choice_and_grammar(client: openai.OpenAI, way: str):
     for source, pattern in (
         ({"regex": "[a-z]{3}-[0-9]{2}"}, "[a-z]{3}-[0-9]{2}"),
@@ -156,8 +148,7 @@ def test_regex_choice_and_grammar(client: openai.OpenAI, way: str):
         ({"grammar": 'start: "<" /[a-z]{1,5}/ ">"'}, "<[a-z]{1,5}>"),
         ({"grammar": 'root ::= "<" [a-z] ">"'}, "<[a-z]>"),
     ):
-        held = source if way == "structured_outputs" else {"guideway": json.dumps(source)}
-        made = client.chat.completions.create(**ASK, extra_body={way: held})
+        made = client.chat.completions.create(**ASK, extra_body=body(way, source))
         assert re.fullmatch(pattern, made.choices[0].message.content or "")
 
 
@@ -176,32 +167,23 @@ def test_a_structural_tag(client: openai.OpenAI):
 def test_a_wrong_source_is_a_400_and_the_server_goes_on(client: openai.OpenAI, way: str):
     """vllm#43920, llama.cpp#19051: neither an end of the engine, nor a 200 without constraint."""
     wrong = {"type": "object", "properties": {"a": {"type": "strin"}}}
-    given = {
-        "response_format": schema_format(wrong),
-        "structured_outputs": {"json": wrong},
-        "vllm_xargs": {"guideway": json.dumps({"json": wrong})},
-    }
+    own = way == "response_format"
+    given = {way: schema_format(wrong)} if own else body(way, {"json": wrong})
     with pytest.raises(openai.BadRequestError, match="strin"):
-        client.chat.completions.create(**ASK, extra_body={way: given[way]})
+        client.chat.completions.create(**ASK, extra_body=given)
     test_response_format(client)
 
 
-@pytest.mark.parametrize("way", ["structured_outputs", "vllm_xargs"])
+@ways
 @pytest.mark.parametrize("source", HOSTILE, ids=lambda each: str(each)[:40])
 def test_a_hostile_source_ends_neither_the_server_nor_the_others(
     client: openai.OpenAI, way: str, source: Any
 ):
-    held = source if way == "structured_outputs" else {"guideway": json.dumps(source)}
     began = time.perf_counter()
     with contextlib.suppress(openai.BadRequestError, openai.UnprocessableEntityError):
-        client.chat.completions.create(**{**ASK, "max_tokens": 3}, extra_body={way: held})
+        client.chat.completions.create(**ASK | {"max_tokens": 3}, extra_body=body(way, source))
     assert time.perf_counter() - began < 60
     made = client.chat.completions.create(
         **ASK, extra_body={"structured_outputs": {"choice": ["a"]}}
     )
     assert made.choices[0].message.content == "a"
-
-
-def test_free_requests_run_beside_constrained_ones(client: openai.OpenAI):
-    made = client.chat.completions.create(**ASK)
-    assert made.choices[0].message.content
