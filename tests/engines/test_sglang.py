@@ -6,19 +6,13 @@ the sources by `ast` and run; a renamed class, method or parameter fails by its 
 
 import ast
 import json
-import logging
 import os
 import sys
-import time
-import typing
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
@@ -36,22 +30,16 @@ ROOT = Path(FOLDER) / "srt"
 
 BASE = "sglang.srt.constrained.base_grammar_backend"
 REASONER = "sglang.srt.constrained.reasoner_grammar_backend"
-USED: dict[str, Any] = {
-    "json": json,
-    "logging": logging,
-    "time": time,
-    "torch": torch,
-    "logger": logging.getLogger("sglang"),
-    **{each.__name__: each for each in (Future, ThreadPoolExecutor, OrderedDict)},
-    "Callable": Callable,
-    "Iterable": Iterable,
-    "Sequence": Sequence,
-    "NamedTuple": NamedTuple,
-    "dataclass": dataclass,
-    "field": field,
-    **{name: getattr(typing, name) for name in ("Dict", "List", "Optional", "Tuple", "Union")},
-    "Any": Any,
-}
+IMPORTS = """
+from __future__ import annotations
+import json, logging, time, torch
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
+logger = logging.getLogger("sglang")
+"""
 CHARS = [bytes([byte]) for byte in range(256)]
 THINK_END, END = 256, 257
 VOCABULARY = gw.Vocabulary([*CHARS, None, None], {END}, special={"</think>": THINK_END})
@@ -69,10 +57,9 @@ def cut(path: str, names: Sequence[str], **given: Any) -> dict[str, Any]:
             known[node.targets[0].id] = node
     for name in names:
         assert name in known, f"{path} has no {name}"
-    body = [known[name] for name in names]
-    future = ast.parse("from __future__ import annotations").body
-    space = {**USED, **given, "__name__": path}
-    exec(compile(ast.Module([*future, *body], []), path, "exec"), space)
+    body = [*ast.parse(IMPORTS).body, *(known[name] for name in names)]
+    space = {**given, "__name__": path}
+    exec(compile(ast.Module(body, []), path, "exec"), space)
     return space
 
 
@@ -80,29 +67,20 @@ def cut(path: str, names: Sequence[str], **given: Any) -> dict[str, Any]:
 def sglang(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any]]:
     serving = SimpleNamespace(reasoning_parser=None, enable_strict_thinking=False)
     kernel = SimpleNamespace(kernel=SimpleNamespace(grammar_backend="guideway"))
+    classes = ["BaseGrammarObject", "InvalidGrammarObject", "BaseGrammarBackend"]
     base = cut(
         "constrained/base_grammar_backend.py",
-        [
-            "GRAMMAR_BACKEND_REGISTRY",
-            "GrammarRow",
-            "BaseGrammarObject",
-            "_grammar_key_contains_nul",
-            "InvalidGrammarObject",
-            "BaseGrammarBackend",
-            "register_grammar_backend",
-            "create_grammar_backend",
-        ],
+        ["GRAMMAR_BACKEND_REGISTRY", "GrammarRow", "_grammar_key_contains_nul", *classes,
+         "register_grammar_backend", "create_grammar_backend"],
         get_exec=lambda: kernel,
         get_serving=lambda: serving,
-    )
+    )  # fmt: skip
     matcher = cut("utils/token_sequence_matcher.py", ["TokenSequenceMatcher"])
     reasoner = cut(
         "constrained/reasoner_grammar_backend.py",
         ["_THINK_BUDGET_VARIANT", "ReasonerGrammarObject", "ReasonerGrammarBackend"],
         TokenSequenceMatcher=matcher["TokenSequenceMatcher"],
-        BaseGrammarObject=base["BaseGrammarObject"],
-        BaseGrammarBackend=base["BaseGrammarBackend"],
-        InvalidGrammarObject=base["InvalidGrammarObject"],
+        **{name: base[name] for name in classes},
         ResponseTemplateReasoningDetector=type(None),
         envs=SimpleNamespace(SGLANG_MAX_THINK_TOKENS=SimpleNamespace(get=lambda: -1)),
     )
