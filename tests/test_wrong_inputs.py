@@ -11,9 +11,9 @@ import guideway as gw
 from guideway.errors import brief
 from guideway.models.fake import FakeModel
 from guideway.sources.sources import Source
+from random_walks import BYTES
 from small_tokenizers import byte_level
 
-BYTES = gw.Vocabulary([bytes([b]) for b in range(256)] + [b"<end>"], eos_ids={256})
 TOKENIZER = byte_level()
 LETTERS = gw.Vocabulary([b"a", b"b", b"<end>"], eos_ids={2})
 

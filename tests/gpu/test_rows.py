@@ -9,7 +9,6 @@ import pytest
 import torch
 from torch import Tensor
 
-import guideway as gw
 from elsewhere import noise, same
 from guideway.logits import filters
 from guideway.logits.mask import apply_mask, unpack, upload
@@ -22,7 +21,6 @@ pytestmark = pytest.mark.gpu
 
 ROWS, WIDTH = 6, 3000
 CPU = torch.device("cpu")
-VOCABULARY = gw.Vocabulary([bytes([b]) for b in range(256)] + [b"<end>"], {256}, width=WIDTH)
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "temperature": {"temperature": 0.7},
