@@ -2,7 +2,9 @@
 
 import gc
 import weakref
+from collections.abc import Sequence
 from functools import reduce
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,6 +15,7 @@ from guideway.language.expr import (
     EPSILON,
     all_of,
     alt,
+    alt_by_head,
     both,
     byte_set,
     call,
@@ -24,8 +27,8 @@ from guideway.language.expr import (
     optional,
     repeat,
 )
-from guideway.language.nodes import Interned, Rule, _Entry
-from toys import ALPHABET, Distinct, expressions, language, unfolded
+from guideway.language.nodes import Expr, Interned, Rule, _Entry
+from toys import ALPHABET, Distinct, expressions, joined, language, repeated, unfolded
 
 A, B = literal("a"), literal("b")
 
@@ -108,32 +111,66 @@ def test_what_meets_is_in_each_and_in_none_that_is_denied(parts) -> None:
     assert language(all_of(exprs), 3) == language(reduce(both, exprs), 3)
 
 
-# A table of what lives, by what makes it different; its entries may outlive what they are of.
-
-
-class Thing:
-    """Something that can be held weakly."""
-
-
-def test_what_is_known_is_given_and_what_nobody_holds_is_not():
-    table, first = Interned[Thing](), Thing()
-    assert table.intern("a", first) is first
-    assert table.intern("a", Thing()) is first
-    assert table.known("b") is None
-    del first
-    gc.collect()
-    assert not table.nodes
-
-
 def test_an_entry_of_which_nobody_has_been_told_is_replaced():
     """Its callback comes when a thread goes on; what has taken its place meanwhile stays."""
-    table, gone = Interned[Thing](), Thing()
+    table, gone = Interned[Rule](), Rule("gone")
     late = _Entry(gone)
     late.key = "a"
     table.nodes["a"] = late
     del gone
     gc.collect()
-    following = Thing()
+    following = Rule("following")
     assert table.intern("a", following) is following
     table._forget(late)
-    assert table.known("a") is following
+    assert table.intern("a", Rule("other")) is following
+    del following
+    gc.collect()
+    assert not table.nodes
+
+
+# Counts that are put together denote what they denoted apart.
+
+SIZE = 6
+Built = tuple[Expr, frozenset[bytes]]
+RANGES = st.tuples(st.integers(0, 4), st.none() | st.integers(0, 4)).map(
+    lambda pair: (pair[0], None if pair[1] is None else pair[0] + pair[1])
+)
+
+
+def chain(parts: Sequence[frozenset[bytes]]) -> frozenset[bytes]:
+    return frozenset(reduce(lambda found, part: joined(found, set(part), SIZE), parts, {b""}))
+
+
+def union(parts: Sequence[frozenset[bytes]]) -> frozenset[bytes]:
+    return frozenset().union(*parts)
+
+
+JOINS = [
+    (lambda parts: concat(*parts), chain), (lambda parts: alt(*parts), union), (alt_by_head, union),
+]  # fmt: skip
+
+
+def join(ways: tuple[Any, Any], parts: list[Built]) -> Built:
+    exprs, strings = zip(*parts, strict=True)
+    return ways[0](exprs), ways[1](strings)
+
+
+def counted(part: Built, bounds: tuple[int, int | None]) -> Built:
+    return repeat(part[0], *bounds), frozenset(repeated(set(part[1]), *bounds, SIZE))
+
+
+BUILT = st.recursive(
+    st.sampled_from([(literal(text), frozenset({text})) for text in (b"a", b"b", b"ab", b"")]
+                    + [(byte_set(b"ab"), frozenset({b"a", b"b"}))]),
+    lambda inner: st.builds(join, st.sampled_from(JOINS), st.lists(inner, min_size=2, max_size=4))
+    | st.builds(counted, inner, RANGES),
+    max_leaves=12,
+)  # fmt: skip
+
+
+@given(BUILT)
+def test_what_is_simplified_denotes_the_same(built: Built) -> None:
+    expr, strings = built
+    assert language(expr, SIZE) == {s for s in strings if len(s) <= SIZE}
+    assert expr.nullable == (b"" in strings)
+    assert expr.inhabited

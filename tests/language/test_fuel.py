@@ -80,8 +80,10 @@ def test_after_compiling_nothing_runs_out():
     meter.tick(100)
 
 
-@pytest.mark.parametrize("given", [0, -1, 2.5, True, "10"])
-@pytest.mark.parametrize("name", ["fuel", "token_fuel", "table_bytes", "rows"])
+LIMITS = [("fuel", 0), ("fuel", True), ("token_fuel", -1), ("table_bytes", 2.5), ("rows", "10")]
+
+
+@pytest.mark.parametrize(("name", "given"), LIMITS)
 def test_limits_are_positive_integers(name, given):
     with pytest.raises(LimitError, match=f"{name} must be a positive integer"):
         Budget(**{name: given})

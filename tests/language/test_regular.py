@@ -2,7 +2,6 @@
 
 import random
 import re
-from itertools import product
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -34,6 +33,8 @@ from guideway.language.regular import (
 )
 from guideway.regex.lowering import lower_regex
 from guideway.regex.parser import parse_regex
+from plain_texts import short_strings
+from toys import ALPHABET, expressions, strings
 
 PATTERNS = ("a*b", "(ab|a)(b|ba)*", "[ab]{2,3}", "", "(a?b?){2}", "b|aa")
 
@@ -79,8 +80,6 @@ def test_what_is_told_apart_has_no_string_in_common() -> None:
 
 # What bytes leave of a regular expression, all at once: as one after the other leaves it.
 
-LETTERS, TEXTS = b"abc", [bytes(text) for n in range(4) for text in product(b"abc", repeat=n)]
-
 
 def named(body: Expr) -> Expr:
     if body.nullable or body.yields:  # which a rule's body is not
@@ -90,42 +89,27 @@ def named(body: Expr) -> Expr:
     return rule
 
 
-LEAVES = st.sampled_from((EMPTY, EPSILON, byte_set(b"ab"), byte_set(b"bc"), literal("abc")))
-EXPRS = st.recursive(
-    LEAVES,
-    lambda inner: st.one_of(
-        st.builds(concat, inner, inner),
-        st.builds(alt, inner, inner, inner),
-        st.builds(both, inner, inner),
-        st.builds(complement, inner),
-        st.builds(repeat, inner, st.integers(0, 2), st.sampled_from((None, 2, 3))),
-        st.builds(named, inner),
-    ),
-    max_leaves=8,
-)
-
-
-@given(EXPRS)
+@given(st.recursive(
+    expressions() | expressions().map(named),
+    lambda inner: st.one_of(st.builds(make, inner, inner) for make in (concat, alt, both)),
+    max_leaves=3,
+))  # fmt: skip
 def test_arcs_lead_where_each_byte_does(root: Expr):
     found = arcs(root)
     assert sum(members.bit_count() for members, _ in found) == (
         sum(members for members, _ in found).bit_count()
     )
-    for byte in (*LETTERS, 0, 255):
+    for byte in (*ALPHABET, 0, 255):
         left = [left for members, left in found if members >> byte & 1] or [EMPTY]
         after = derivative(root, byte)
-        assert all(contains(left[0], text) == contains(after, text) for text in TEXTS)
+        assert all(contains(left[0], text) == contains(after, text) for text in strings(3))
     assert all(members & ALL_BYTES == members for members, _ in found)
 
 
 # What is told to have no end, or an end, without a search: what counting the strings says too.
 
 WORDS = repeat(byte_set(b"ab"))
-ENDLESS_TEXTS = [b""]
-for length in range(7):
-    ENDLESS_TEXTS += [
-        text + letter for text in ENDLESS_TEXTS if len(text) == length for letter in (b"a", b"b")
-    ]
+ENDLESS_TEXTS = [text.encode() for text in short_strings("ab", 7)]
 
 
 def regular() -> st.SearchStrategy[Expr]:
