@@ -4,6 +4,7 @@ is refused by name before the first token."""
 import inspect
 import math
 from functools import cache
+from types import SimpleNamespace
 from typing import Annotated, Any
 
 import pytest
@@ -18,7 +19,6 @@ from transformers.generation.stopping_criteria import (
     MaxLengthCriteria,
     StoppingCriteria,
 )
-from transformers.generation.streamers import BaseStreamer
 from transformers.generation.utils import GenerationMixin
 from transformers.tokenization_utils_tokenizers import PreTrainedTokenizerFast
 
@@ -60,16 +60,6 @@ class After(StoppingCriteria):
 
     def __call__(self, input_ids: Tensor, scores: Any, **more: Any) -> Any:
         return torch.full((input_ids.shape[0],), input_ids.shape[1] >= self.length)
-
-
-class Quiet(BaseStreamer):
-    """Takes what is streamed."""
-
-    def put(self, value: Any) -> None:
-        """Nothing to do."""
-
-    def end(self) -> None:
-        """Nothing to do."""
 
 
 @cache
@@ -254,7 +244,7 @@ PARAMETERS: dict[str, list[tuple[dict[str, Any], str | None]] | str] = {
         ({"stopping_criteria": [EosTokenCriteria(END)]}, WHOLE),
         ({"stopping_criteria": [EosTokenCriteria(97)]}, REFUSED),
     ],
-    "streamer": [({"streamer": Quiet()}, WHOLE)],
+    "streamer": [({"streamer": SimpleNamespace(put=lambda value: None, end=lambda: None)}, WHOLE)],
     "synced_gpus": [({"synced_gpus": False}, WHOLE)],
 }
 

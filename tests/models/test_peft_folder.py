@@ -10,31 +10,18 @@ from safetensors.torch import save_file
 import guideway as gw
 from guideway.models.adapter import Adapter, read_adapter
 
-NONE = (
-    *("auto_mapping", "corda_config", "eva_config", "exclude_modules", "layer_replication"),
-    *("layers_pattern", "layers_to_transform", "megatron_config", "modules_to_save", "revision"),
-    *("target_parameters", "trainable_token_indices"),
-)
-FALSE = ("fan_in_fan_out", "lora_bias", "use_dora", "use_qalora", "use_rslora")
 # What `LoraConfig(r=2, lora_alpha=8).save_pretrained` of PEFT 0.17 writes.
-CONFIG: dict[str, Any] = {
-    **dict.fromkeys(NONE),
-    **dict.fromkeys(FALSE, False),
-    "alpha_pattern": {},
-    "loftq_config": {},
-    "rank_pattern": {},
-    **dict.fromkeys(("inference_mode", "init_lora_weights"), True),
-    "base_model_name_or_path": "owner/base",
-    "bias": "none",
-    "lora_alpha": 8,
-    "lora_dropout": 0.05,
-    "megatron_core": "megatron.core",
-    "peft_type": "LORA",
-    "qalora_group_size": 16,
-    "r": 2,
-    "target_modules": ["q_proj", "up_proj"],
-    "task_type": "CAUSAL_LM",
-}
+CONFIG: dict[str, Any] = json.loads("""
+{"alpha_pattern": {}, "auto_mapping": null, "base_model_name_or_path": "owner/base", "bias":
+"none", "corda_config": null, "eva_config": null, "exclude_modules": null, "fan_in_fan_out":
+false, "inference_mode": true, "init_lora_weights": true, "layer_replication": null,
+"layers_pattern": null, "layers_to_transform": null, "loftq_config": {}, "lora_alpha": 8,
+"lora_bias": false, "lora_dropout": 0.05, "megatron_config": null, "megatron_core":
+"megatron.core", "modules_to_save": null, "peft_type": "LORA", "qalora_group_size": 16, "r": 2,
+"rank_pattern": {}, "revision": null, "target_modules": ["q_proj", "up_proj"],
+"target_parameters": null, "task_type": "CAUSAL_LM", "trainable_token_indices": null, "use_dora":
+false, "use_qalora": false, "use_rslora": false}
+""")
 NAMES = ("model.layers.0.q_proj", "model.layers.0.up_proj")
 
 

@@ -527,7 +527,7 @@ def test_a_client_that_goes_away_stops_its_text(stream: bool) -> None:
     engine = gw.Engine(model(), max_batch=1)
     with served(engine, limits=Limits(tokens=100_000)) as found:
         body = json.dumps({**ENDLESS, "stream": stream}).encode()
-        assert leave(found.app, CHAT, body, lambda: bool(engine._running))
+        assert leave(found.app, CHAT, body, lambda _: engine.stats.forwards > 0)
         assert found.server.open == 0
         until = time.monotonic() + 10
         while engine._running and time.monotonic() < until:
@@ -535,25 +535,29 @@ def test_a_client_that_goes_away_stops_its_text(stream: bool) -> None:
         assert not engine._running
 
 
-def leave(app: Any, path: str, body: bytes, busy: Callable[[], bool]) -> bool:
-    """Send a request, and leave as soon as the server is busy with it; False if it never was."""
-    sent = [{"type": "http.request", "body": body, "more_body": False}]
-    ran = False
+def leave(app: Any, path: str, body: bytes, gone: Callable[[int], bool]) -> bool:
+    """Send a request, and leave when `gone` says so of the count of messages that came.
+
+    Returns:
+        False if it never did.
+    """
+    sent, count = [{"type": "http.request", "body": body, "more_body": False}], 0
 
     async def receive() -> Any:
-        nonlocal ran
         if sent:
             return sent.pop()
         until = time.monotonic() + 30
-        while not (ran := busy()) and time.monotonic() < until:
+        while not gone(count) and time.monotonic() < until:
             await asyncio.sleep(0.01)
         return {"type": "http.disconnect"}
 
     async def send(message: Any) -> None:
-        pass
+        nonlocal count
+        count += 1
+        await asyncio.sleep(0.1 if gone(count) else 0)
 
     asyncio.run(asyncio.wait_for(app({**POST, "path": path}, receive, send), 60))
-    return ran
+    return gone(count)
 
 
 def test_decisions_of_a_client_that_goes_away_stop(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -570,7 +574,7 @@ def test_decisions_of_a_client_that_goes_away_stop(monkeypatch: pytest.MonkeyPat
     question = {"type": "predicate", "instructions": "It is warm"}
     body = json.dumps({"input": "Hot.", "questions": [question] * 64}).encode()
     with served() as found:
-        assert leave(found.app, "/v1/decisions", body, lambda: read > 2)
+        assert leave(found.app, "/v1/decisions", body, lambda _: read > 2)
         ended = read
         assert ended < 60
         time.sleep(0.2)
@@ -594,31 +598,10 @@ def test_a_request_that_takes_too_long_ends() -> None:
 def test_a_client_that_leaves_while_the_server_sends_leaves_nothing(client: Client, at: int):
     """Of a stream that nobody reads to its end, nothing waits for the garbage collector."""
     asked = {"prompt": "x", "stream": True, "structured_outputs": {"regex": "[ab]{200}"}}
-    messages = iter([{"type": "http.request", "body": json.dumps(asked).encode()}])
-
-    async def leave() -> None:
-        left, sent = asyncio.Event(), 0
-
-        async def receive() -> Any:
-            if (first := next(messages, None)) is not None:
-                return first
-            await left.wait()
-            return {"type": "http.disconnect"}
-
-        async def send(message: Any) -> None:
-            nonlocal sent
-            sent += 1
-            if sent == at:
-                left.set()
-                await asyncio.sleep(0.1)
-
-        await client.app({**POST, "path": TEXT}, receive, send)
-        assert sent >= at
-        assert client.server.open == 0
-
     gc.collect()
     gc.disable()
     try:
-        asyncio.run(leave())
+        assert leave(client.app, TEXT, json.dumps(asked).encode(), lambda count: count >= at)
+        assert client.server.open == 0
     finally:
         gc.enable()
