@@ -136,17 +136,6 @@ def test_a_row_without_numbers_or_without_probability_is_an_error(settings: dict
         assert "no token is left at step 0: the model gives" in str(done.errors[3])
 
 
-def test_where_an_expression_keeps_nothing_it_says_so():
-    logits = some_logits()[:1]
-    rows = Rows.whole(logits).keep(torch.zeros(1, WIDTH, dtype=torch.bool))
-    sampling = Sampling()
-    history = History.begin(Rules.of(sampling, WORDS), [1])
-    plan = Plan.of([Request((0,), None, sampling)], [history], CPU)
-    done = draw(rows, torch.ones(1, WIDTH, dtype=torch.bool), plan, [history], [0])
-    assert isinstance(done.errors[0], DeadEndError)
-    assert "filters of the expression leave none" in str(done.errors[0])
-
-
 def test_each_stage_is_seen_in_its_order_and_nothing_that_is_off():
     given: dict[str, object] = {"logit_bias": {1: 1}, "repetition_penalty": 2, "flat_penalty": 1}
     given |= {"frequency_penalty": 1, "dry_multiplier": 1, "bad_words_ids": [[9]]}

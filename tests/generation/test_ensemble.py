@@ -103,32 +103,12 @@ def test_the_vocabulary_is_the_one_that_all_models_have_in_whatever_order_they_a
     with pytest.raises(gw.UnsupportedError, match="lacks 2 of the tokens"):
         Ensemble(total([(1, leaf(large)), (1, leaf(Counting(strange)))]))
     other = gw.Vocabulary([b"a", b"x", b"<eos>"], eos_ids={2})
-    with pytest.raises(gw.UnsupportedError, match="different vocabularies"):
+    with pytest.raises(gw.UnsupportedError, match=r"different vocabularies.*b'[bcx]'"):
         Ensemble(total([(1, leaf(small)), (1, leaf(Counting(other)))]))
     one = Counting(gw.Vocabulary([b"a", b"<eos>"], eos_ids={1}))
     for order in ((one, large), (large, one)):  # what few tokens spell is no text that others read
         with pytest.raises(gw.UnsupportedError, match="lacks 4 of the tokens"):
             Ensemble(total([(1, leaf(each)) for each in order]))
-
-
-def test_a_batch_gives_what_each_row_gives_alone_whenever_they_end():
-    node = total(
-        [(1, leaf(Counting())), (1.5, leaf(Counting(seed=1))), (-1, leaf(Counting(seed=2)))]
-    )
-    constraint = gw.compile(gw.Regex("(a|b|c){1,6}"), LETTERS)
-    requests = [
-        Request(
-            (n % 3,), constraint, gw.Sampling(seed=n, max_new_tokens=n + 1), others=((n % 3,),) * 2
-        )
-        for n in range(8)
-    ]
-    together = generate(Ensemble(node), requests)
-    for request, done in zip(requests, together, strict=True):
-        lone = generate(Ensemble(node), [request])[0]
-        assert (done.text, done.tokens) == (lone.text, lone.tokens)
-        assert done.logprobs == pytest.approx(lone.logprobs, abs=1e-5)
-        assert constraint.matches(done.text)
-    assert len({len(done.tokens) for done in together}) > 1
 
 
 def test_probabilities_are_those_of_the_arithmetic_before_the_constraint():
@@ -154,16 +134,11 @@ def test_the_shortest_context_is_the_limit():
     assert len(done.tokens) <= 2
     with pytest.raises(gw.LimitError, match="context is 4"):
         generate(ensemble, [Request((0,), others=((0,) * 4,))])
-    with pytest.raises(gw.LimitError, match="context is 4"):
-        score(ensemble, ((0,), (0,)), [(0, 1, 2, 1)], [False])
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
-def test_a_leaf_that_gives_no_numbers_is_an_error_of_its_row(bad):
+def test_a_model_of_a_pair_that_gives_no_numbers_is_told(bad):
     broken = FakeModel(LETTERS, lambda prefix: [bad if len(prefix) == 3 else 0.0, 0.0, 0.0, 9.0])
-    node = total([(1, leaf(Counting())), (-1, leaf(broken))])
-    with pytest.raises(gw.ModelError, match="NaN or infinite"):
-        generate(Ensemble(node), [Request((0,), others=((0,),))])
     term = GediTerm(leaf(broken), leaf(Counting()), 2.0, 0, 1)
     pair = Ensemble(guided(leaf(Counting(seed=1)), [term]))
     with pytest.raises(gw.ModelError, match="NaN"):
@@ -173,7 +148,7 @@ def test_a_leaf_that_gives_no_numbers_is_an_error_of_its_row(bad):
 def test_filters_that_leave_nothing_are_a_dead_end():
     one, other = (FakeModel.table(LETTERS, [row] * 4) for row in ([9.0, 0, 0, -9], [0, 9.0, 0, -9]))
     node = total([(1, Filtered("nucleus", leaf(each), 0.5)) for each in (one, other)])
-    with pytest.raises(gw.DeadEndError, match="row 0: no token is left at step 0"):
+    with pytest.raises(gw.DeadEndError, match=r"row 0: no token is left at step 0.*leave none"):
         generate(Ensemble(node), [Request((0,), others=((0,),))])
 
 

@@ -37,22 +37,16 @@ def texts(model: gw.Model, count: int, size: int, **settings: Any) -> list[Any]:
     return model.generate(["<000>"] * count, sampling=each)
 
 
-@pytest.mark.parametrize(
-    ("stage", "temperature", "rate"),
-    [("filtered", 1.0, 0.8808), ("filtered", 0.7, 0.8808), ("logits", 0.7, 0.9457)],
-)
+@pytest.mark.parametrize(("stage", "rate"), [("filtered", 0.8808), ("logits", 0.9457)])
 def test_a_uniform_model_draws_green_tokens_as_often_as_the_formula_says(
-    stage: Any, temperature: float, rate: float
+    stage: Any, rate: float
 ) -> None:
     mark = Watermark(key="k", gamma=0.5, delta=2.0, stage=stage)
-    found = texts(FLAT.watermarked(mark), 20, 101, temperature=temperature)
+    found = texts(FLAT.watermarked(mark), 20, 101, temperature=0.7)
     each = [mark.detect(one.tokens) for one in found]
     counted = sum(one.counted for one in each)
     greens = sum(one.green_fraction * one.counted for one in each)
     assert greens / counted == pytest.approx(rate, abs=4 * math.sqrt(rate * (1 - rate) / counted))
-    if temperature == 1.0:  # E z = 10.77 for 200 tokens, and as the root of their number for others
-        z = sum(one.z / math.sqrt(one.counted / 200) for one in each) / len(each)
-        assert z == pytest.approx(10.77, abs=0.8)
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=NAMES)

@@ -117,16 +117,6 @@ def test_rejection_says_from_which_text_on_the_budget_refused_one():
         assert not any(result.shortened for result in ample)
 
 
-def test_samples_and_rows_are_shortened_each_by_itself():
-    settings = {"temperature": 1.0, "max_new_tokens": 11, "seed": 0}
-    four = model(0).generate(["0", "1"], RECORD, num_return_sequences=4, **settings)
-    for number, prompt in enumerate("01"):
-        alone = model(0).generate(prompt, RECORD, num_return_sequences=4, **settings)
-        assert [r.shortened for r in alone] == [
-            r.shortened for r in four[4 * number : 4 * number + 4]
-        ]
-
-
 def written(text: str) -> gw.Model:
     """A model that wants this text after the prompt "0", and then the end."""
     wanted = [VOCABULARY.tokens.index(bytes([b])) for b in text.encode()] + [19]
