@@ -1,4 +1,4 @@
-"""Every sampler × guidance × constraint × precision on models that give the worst there is.
+"""Every sampler × guidance × constraint on models that give the worst there is.
 
 Minus infinity, ties, numbers near the end of float32: no token that is not allowed, no NaN. NaN and
 plus infinity are a model's own fault, and are told as such.
@@ -40,35 +40,21 @@ SOURCES = {
 NEEDED = [*b'abcdefxynul{}":, 0123456789-', 256]
 
 
-class Wild:
+def wild(seed: int, bad: float | None = None) -> gw.Model:
     """Logits that are decided by the text: ties, −∞ for some tokens, huge and tiny numbers."""
 
-    def __init__(self, seed: int, dtype: torch.dtype, bad: float | None = None) -> None:
-        self.seed, self.dtype, self.bad = seed, dtype, bad
-        self.vocabulary, self.device, self.context = BYTES, torch.device("cpu"), None
-        self.inner = FakeModel(BYTES, self.row)
-
-    def row(self, prefix):
-        digest = hashlib.blake2b(repr((self.seed, prefix[-3:])).encode(), digest_size=8).digest()
+    def row(prefix):
+        digest = hashlib.blake2b(repr((seed, prefix[-3:])).encode(), digest_size=8).digest()
         noise = np.random.default_rng(int.from_bytes(digest, "little"))
         row = noise.choice([0.0, 0.0, 1.0, 2.5, -7.0, 60.0, -1e30, 3e38], 260).astype(np.float32)
         row[noise.random(260) < 0.1] = -math.inf
         # What the constraints need for an end is there, or the model has a dead end of its own.
         row[NEEDED] = noise.choice([0.0, 1.0, -3.0], len(NEEDED))
-        if self.bad is not None and len(prefix) > 3:
-            row[int(noise.integers(260))] = self.bad
+        if bad is not None and len(prefix) > 3:
+            row[int(noise.integers(260))] = bad
         return torch.as_tensor(row)
 
-    def prefill(self, prompts):
-        cache, logits = self.inner.prefill(prompts)
-        return cache, logits.to(self.dtype)
-
-    def extend(self, cache, tokens):
-        cache, logits = self.inner.extend(cache, tokens)
-        return cache, logits.to(self.dtype)
-
-    def select(self, cache, rows):
-        return self.inner.select(cache, rows)
+    return gw.Model(FakeModel(BYTES, row))
 
 
 class Vowels:
@@ -79,8 +65,8 @@ class Vowels:
         return torch.tensor([math.log(s) if s else -math.inf for s in shares])
 
 
-def guidances(dtype: torch.dtype, bad: float | None = None) -> dict[str, gw.Model]:
-    base, expert, anti = (gw.Model(Wild(n, dtype, bad)) for n in range(3))
+def guidances(bad: float | None = None) -> dict[str, gw.Model]:
+    base, expert, anti = (wild(n, bad) for n in range(3))
     return {
         "none": base,
         "proxy": gw.proxy_tune(base, expert, anti),
@@ -103,14 +89,12 @@ def valid(kind: str, text: str) -> bool:
 
 
 GUIDANCES = ("none", "proxy", "contrast", "cfg", "classifier")
-SLOW = [pytest.param(kind, torch.bfloat16, marks=pytest.mark.slow) for kind in ("none", "regex")]
-CASES = [*((kind, torch.float32) for kind in SOURCES), ("schema", torch.bfloat16), *SLOW]
 
 
-@pytest.mark.parametrize(("kind", "dtype"), CASES, ids=str)
+@pytest.mark.parametrize("kind", SOURCES)
 @pytest.mark.parametrize("guidance", GUIDANCES)
-def test_nothing_forbidden_and_no_nan(guidance, kind, dtype):
-    model = guidances(dtype)[guidance]
+def test_nothing_forbidden_and_no_nan(guidance, kind):
+    model = guidances()[guidance]
     settings = [gw.Sampling(max_new_tokens=20)]  # greedy: filters keep its token
     settings += [
         gw.Sampling(**heat, **some, seed=7, max_new_tokens=20)
@@ -153,25 +137,17 @@ def test_searches_find_texts_of_the_language_within_the_limits(mode: str, guidan
         assert 3 <= len(result.tokens) <= 20
         assert result.score is not None
         assert (result.weight is None) == (mode != "stochastic beams")
+    alone = model.generate("Go", SOURCES["regex"], **settings)
+    for mine, other in zip(alone, results, strict=False):
+        assert mine.tokens == other.tokens
+        assert mine.score == pytest.approx(other.score)
     assert len(model.generate("Go", max_new_tokens=5, **MODES[mode]).tokens) <= 5
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_equal_searches_give_equal_texts_in_any_batch(mode: str):
-    settings = gw.Sampling(**MODES[mode], max_new_tokens=8)
-    others = [gw.Sampling(**each, max_new_tokens=8) for each in MODES.values()]
-    model, source = tame("proxy"), SOURCES["regex"]
-    together = model.generate(["Go"] * 5, source, sampling=[*others[:2], settings, *others[2:]])
-    alone = model.generate("Go", source, sampling=settings)
-    assert together[2].tokens == alone.tokens
-    assert together[2].score == pytest.approx(alone.score)
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
 @pytest.mark.parametrize("guidance", GUIDANCES)
-@pytest.mark.parametrize("kind", SOURCES)
-def test_a_model_that_gives_no_numbers_is_told(guidance, kind, bad):
-    model = guidances(torch.float32, bad)[guidance]
-    for settings in (gw.Sampling(), gw.Sampling(temperature=0.7, top_p=0.9, seed=1)):
+def test_a_model_that_gives_no_numbers_is_told(guidance, bad):
+    model = guidances(bad)[guidance]
+    for sampling in (gw.Sampling(), gw.Sampling(temperature=0.7, top_p=0.9, seed=1)):
         with pytest.raises(gw.ModelError, match="NaN or infinite logits at step"):
-            model.generate("Go", SOURCES[kind], sampling=settings)
+            model.generate("Go", SOURCES["regex"], sampling=sampling)

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers
+from tokenizers import AddedToken, Tokenizer
 from transformers.models.auto.tokenization_auto import AutoTokenizer
 from transformers.tokenization_utils_tokenizers import PreTrainedTokenizerFast
 
@@ -16,8 +16,8 @@ import guideway as gw
 from guideway.generation.ensemble.prompt import Prompt, PromptReader, _added_tokens
 from guideway.generation.ensemble.views import LastToken, Rewritten, System, read
 from real_tokenizers import tokenizer_folder
+from small_tokenizers import sentencepiece
 
-LETTERS = "abcdefghijklmnopqrstuvwxyz[]/INST.!\n"
 CHATML = (
     "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}<|im_end|>\n{% endfor %}"
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
@@ -40,16 +40,7 @@ USER = [{"role": "user", "content": "Hi"}]
 @cache
 def prepending() -> Any:
     """A tokenizer like Llama 2's: "a b" is "▁a▁b", and the first space is not in the text."""
-    pieces = ["<unk>", "<s>", "</s>", *("▁" + c for c in LETTERS), *LETTERS, "▁"]
-    vocabulary = {piece: number for number, piece in enumerate(dict.fromkeys(pieces))}
-    merges = [("▁", c) for c in LETTERS]
-    backend: Any = Tokenizer(models.BPE(vocab=vocabulary, merges=merges, unk_token="<unk>"))
-    backend.normalizer = normalizers.Sequence(
-        [normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")]
-    )
-    backend.decoder = decoders.Sequence(
-        [decoders.Replace("▁", " "), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
-    )
+    backend = Tokenizer.from_str(sentencepiece().decode())
     return PreTrainedTokenizerFast(
         tokenizer_object=backend, bos_token="<s>", eos_token="</s>", unk_token="<unk>"
     )
@@ -96,14 +87,6 @@ def test_a_continuation_is_spelled_exactly_and_as_the_tokenizer_would(name: str,
         assert list(tokens) == real(name).encode(choice, add_special_tokens=False)
 
 
-@pytest.mark.parametrize("name", ["gpt2", "smollm2", "llama3"])
-def test_a_chat_of_a_byte_level_tokenizer_has_no_joint(name: str):
-    read = reader(real(name), CHATML).read(USER)
-    rendered = "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n"
-    assert list(read.tokens) == real(name).encode(rendered, add_special_tokens=False)
-    assert read.joint == b""
-
-
 def test_a_prepended_space_is_the_joint_of_an_empty_prompt_only():
     mine = reader(prepending())
     assert mine.read("") == Prompt((1,), b" ")
@@ -121,25 +104,13 @@ def test_a_template_that_writes_a_space_before_the_reply_makes_it_the_joint():
 
 
 def test_what_a_template_writes_into_a_reply_is_no_joint_and_one_that_refuses_it_has_none():
-    for template in (THINKING, STRICT):
+    for template in (CHATML, THINKING, STRICT):
         assert reader(real("gpt2"), template).read(USER).joint == b""
 
 
 def test_messages_that_the_template_refuses_are_the_callers_fault():
     with pytest.raises(gw.SourceError, match="refuses the messages: user speaks last"):
         reader(real("gpt2"), STRICT).read([{"role": "assistant", "content": "Hi"}])
-
-
-@pytest.mark.parametrize(
-    ("messages", "place"),
-    [([{"role": "user"}], "/0/content"), ([*USER, {"role": 1, "content": "x"}], "/1/role")],
-)
-def test_a_message_without_its_parts_is_refused_with_its_place(
-    messages: list[dict[str, Any]], place: str
-):
-    with pytest.raises(gw.SourceError) as caught:
-        reader(real("gpt2"), CHATML).read(messages)
-    assert caught.value.place == place
 
 
 def test_a_chat_without_a_template_is_refused():
@@ -210,7 +181,6 @@ class Bytewise:
         return "".join(lines) + ("assistant: " if more["add_generation_prompt"] else "")
 
 
-ASKED = [{"role": "user", "content": "Hi"}]
 KIND = System("Be kind.")
 
 
@@ -221,13 +191,13 @@ KIND = System("Be kind.")
         ("c", [System("b"), System("a")], b"abc"),  # the one that was added last comes first
         ("there", [Rewritten(str.upper)], b"THERE"),
         ("ab", [LastToken(), Rewritten(lambda text: text + "!")], b"!"),
-        (ASKED, [KIND], b"system: Be kind.\nuser: Hi\nassistant: "),
+        (USER, [KIND], b"system: Be kind.\nuser: Hi\nassistant: "),
         (
-            [{"role": "system", "content": "Be short."}, *ASKED],
+            [{"role": "system", "content": "Be short."}, *USER],
             [KIND],
             b"system: Be kind.\n\nBe short.\nuser: Hi\nassistant: ",
         ),
-        (ASKED, [Rewritten(lambda chat: [*chat, *chat])], b"user: Hi\nuser: Hi\nassistant: "),
+        (USER, [Rewritten(lambda chat: [*chat, *chat])], b"user: Hi\nuser: Hi\nassistant: "),
     ],
 )
 def test_a_leaf_sees_the_prompt_through_its_views(prompt: Any, views: list[Any], seen: bytes):
