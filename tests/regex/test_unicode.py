@@ -98,20 +98,10 @@ def test_any_character_is_what_python_decodes() -> None:
         assert accepts(data) == expected, data
 
 
-def test_surrogates_have_no_bytes() -> None:
+def test_surrogates_have_no_bytes_and_equal_sets_are_one_expression() -> None:
     assert character(((0xD800, 0xDFFF),)) is EMPTY
     assert character(ALL) is character(SCALARS)
-    assert character(()) is EMPTY
-
-
-def test_equal_sets_are_one_expression() -> None:
     assert character(points([1, 2, 3])) is character(union([(2, 3), (1, 1)]))
-
-
-def test_every_character_is_every_character() -> None:
-    everything = every_character()
-    assert len(everything) == LAST + 1
-    assert all(ord(everything[code]) == code for code in range(0, LAST + 1, 97))
 
 
 # Every class and every case, over all code points, against `re` and `unicodedata`.
@@ -152,7 +142,8 @@ def test_python_classes_are_pythons_on_every_character(pattern: str, flags: str)
     assert ours(pattern, flags) == matched(pattern, FLAGS.get(flags, re.DOTALL))
 
 
-def test_no_character_has_case_where_none_is_looked_for() -> None:
+def test_all_characters_are_there_and_none_has_case_where_none_is_looked_for() -> None:
+    assert [ord(char) for char in EVERYTHING[::97]] == [*range(0, LAST + 1, 97)]
     beyond = EVERYTHING[len(every_letter()) :]
     assert beyond.lower() == beyond == beyond.upper()
     assert EVERYTHING.startswith(every_letter())
@@ -252,7 +243,9 @@ def test_categories_are_those_of_unicodedata_on_every_character() -> None:
     # One letter for each kind, so that `re` finds the runs of each set of kinds.
     letters = {kind: chr(0x100 + n) for n, kind in enumerate(sorted(set(kinds)))}
     coded = "".join(map(letters.__getitem__, kinds))
-    for name in {name for name in PROPERTIES.values() if len(name) <= 2}:
+    names = {name for name in PROPERTIES.values() if len(name) <= 2}
+    assert len(names) == 38
+    for name in names:
         meant = ("Lu", "Ll", "Lt") if name == "LC" else (name,)
         wanted = "".join(letter for kind, letter in letters.items() if kind.startswith(meant))
         expected = tuple((m.start(), m.end() - 1) for m in re.finditer(f"[{wanted}]+", coded))
