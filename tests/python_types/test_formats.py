@@ -1,7 +1,6 @@
 """Addresses and encodings, against the standard library; e-mail by examples."""
 
 import base64
-import datetime as dt
 import ipaddress
 import json
 import random
@@ -10,7 +9,7 @@ import warnings
 from collections.abc import Hashable
 from fractions import Fraction
 from ipaddress import AddressValueError, IPv4Address, IPv4Network, IPv6Address, IPv6Network
-from pathlib import Path, PurePosixPath, PureWindowsPath
+from pathlib import Path, PureWindowsPath
 from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo
 
@@ -37,14 +36,10 @@ def matches(name: str, text: str) -> bool:
     return re.search(FORMATS[name]()["pattern"], text) is not None
 
 
-def is_ipv6(text: str) -> bool:
-    return re.fullmatch(IPV6, text) is not None
-
-
 @given(st.ip_addresses(v=6))
 def test_addresses_are_on_offer_as_they_are_written(address: IPv6Address) -> None:
-    assert is_ipv6(str(address))
-    assert is_ipv6(address.exploded.upper())
+    assert re.fullmatch(IPV6, str(address))
+    assert re.fullmatch(IPV6, address.exploded.upper())
 
 
 GROUPS = st.lists(st.sampled_from(["", "0", "ab", "12345", "g"]), min_size=1, max_size=10)
@@ -55,9 +50,9 @@ def test_what_is_no_address_is_not_on_offer(text: str) -> None:
     try:
         IPv6Address(text)
     except AddressValueError:
-        assert not is_ipv6(text)
+        assert not re.fullmatch(IPV6, text)
     else:
-        assert is_ipv6(text)
+        assert re.fullmatch(IPV6, text)
 
 
 @given(st.ip_addresses(), st.integers(0, 140))
@@ -72,7 +67,6 @@ def test_interfaces_have_a_length_that_there_is(address: Any, length: int) -> No
 def test_bytes_are_on_offer_in_base64(data: bytes) -> None:
     written = [base64.b64encode(data), base64.urlsafe_b64encode(data)]
     for digits, text in zip((BASE64, BASE64_URL), written, strict=True):
-        counted = base64_texts(digits, len(data), len(data))
         for low, high in ((0, None), (len(data), len(data)), (len(data) + 1, None)):
             counted = re.fullmatch(base64_texts(digits, low, high), text.decode())
             assert (counted is not None) is (low <= len(data))
@@ -111,23 +105,18 @@ def test_networks_of_version_6_have_no_host(address: Any, length: int, hosted: b
     [
         (pydantic.Base64Str, ['"aGk="', '"aGk"', '""', '"aGkh"']),
         (pydantic.Base64UrlStr, ['"aGk="', '"fn5-"', '"aGk"']),
-        (
-            pydantic.ByteSize,
-            ["1", "0", "-1", "1.5", '"1.5 MB"', '"1KiB"', '"10b"', '"2 k"', '"1 foo"'],
-        ),
+        (pydantic.ByteSize, ["1", "0", "-1", "1.5", '"1.5 MB"', '"1KiB"', '"10b"', '"1 foo"']),
         (Annotated[pydantic.ByteSize, Field(ge=1024)], ["1024", "1"]),
         (pydantic.IPvAnyAddress, ['"127.0.0.1"', '"::1"', '"1.2.3"']),
         (pydantic.IPvAnyInterface, ['"127.0.0.1/8"', '"::1/64"', '"::1/129"']),
         (pydantic.IPvAnyNetwork, ['"127.0.0.0/8"', '"2001:db8::/32"', '"127.0.0.1/8"']),
         (IPv4Network, ['"10.0.0.0/8"', '"10.0.0.1/8"', '"10.0.0.0/33"']),
-        (IPv6Network, ['"2001:db8::/32"', '"2001:db8::1/32"', '"::/0"']),
         (ZoneInfo, ['"UTC"', '"Europe/Berlin"', '"Europe/Nowhere"', "1"]),
         (re.Pattern, ['"a+"', '"(a|b)*?[^x-z]{2}"', '"("', '"*"', r'"\\d{1,3}$"', '"a{3,1}"']),
         (re.Pattern[str], ['"^(?:x(?=y))?$"', '"[a"', '"(((a)))"']),
         (complex, ['"1+2j"', '"-1.5e3-2j"', '"2j"', '"1.5"', '"a"', '"1+j2"', "true"]),
         (Fraction, ['"1/2"', '"-3"', '"0"', '"1/0"', '"a"']),
         (Annotated[Fraction, Field(gt=0)], ['"1/2"', '"-1/2"', '"0"']),
-        (Annotated[Fraction, Field(le=0)], ['"1/2"', '"-1/2"', '"0"']),
         (Hashable, ['"a"', "1", "null", "[]", "{}"]),
     ],
 )
@@ -168,11 +157,9 @@ def test_an_address_may_have_a_name() -> None:
 
 
 def test_what_is_asked_of_an_address_holds_beside_it() -> None:
-    stripped = configured(EmailStr, str_max_length=9, str_strip_whitespace=True)
-    schema = type_schema(stripped).schema["properties"]["x"]
-    assert (schema["maxLength"], len(schema["allOf"])) == (9, 4)
-    long = type_schema(configured(EmailStr, str_max_length=999)).schema["properties"]["x"]
-    assert long["maxLength"] == 254
+    for most, kept in ((9, 9), (999, 254)):
+        stripped = configured(EmailStr, str_max_length=most, str_strip_whitespace=True)
+        assert type_schema(stripped).schema["properties"]["x"]["maxLength"] == kept
     plain = type_schema(EmailStr).schema
     matched = type_schema(Annotated[EmailStr, Field(pattern="^a")]).schema
     assert matched["allOf"][-1] == {"pattern": "^a"}
@@ -194,9 +181,7 @@ def texts(*values: str) -> list[str]:
 
 @pytest.mark.parametrize(("type_", "config", "offered", "beyond"), [
     (Path, {"str_max_length": 3, "str_min_length": 1}, ['"abc"'], ['"abcd"', '""']),
-    (PurePosixPath, {"str_max_length": 3, "strict": True}, ['"abc"'], ['"abcd"']),
     (pydantic.NewPath, {"str_max_length": 3}, [], ['"abcd"']),
-    (set[Path], {"str_max_length": 3}, ['["abc"]'], ['["abcd"]']),
     (dict[Path, int], {"str_max_length": 3}, ['{"abc":1}'], ['{"abcd":1}']),
     (Path, {"str_min_length": 1, "str_strip_whitespace": True}, ['"a b"'], ['" "']),
     (IPv4Address, {"str_max_length": 9}, ['"100.100.100.100"'], []),
@@ -225,7 +210,6 @@ HOST = UrlConstraints(host_required=True)
     (allowing("web.app"), ['"web.app://a"'], ['"webxapp://a"']),
     (allowing("a+b", "c-1"), ['"a+b://a"', '"c-1://a"'], ['"aab://a"', '"ab://a"']),
     (allowing("http", "HTTP", "a*", "1a", "a(", ""), ['"http://a"'], ['"1a://a"', '"aa://a"']),
-    (allowing("a*", "file"), ['"file://a"'], ['"aa://a"', '"a://a"', '"://a"']),
     *((Annotated[url, HOST], NEAR_FILES, FILES) for url in (AnyUrl, FileUrl)),
     *((dict[Annotated[url, HOST], int], [f"{{{text}:1}}" for text in NEAR_FILES], [])
       for url in (AnyUrl, FileUrl)),
@@ -256,16 +240,12 @@ def quoted(*urls: str) -> list[str]:
     (pydantic.HttpUrl, [f"https://{rest}" for rest in WEB], [f"http://{rest}" for rest in BAD]),
     (AnyUrl, [f"ws://{rest}" for rest in WEB], ["http://", "https://u@/", "ftp://:1"]),
     (AnyUrl, [*NONE, "file:///a", "file:///", "file://"], ["file://a:1/", "file://u@a/"]),
-    (AnyUrl, ["a://B_~!,%20:1/x", "ftps://1.2", "f:x", "fil:x"], ["a://:1", "a://u@/x"]),
     (AnyUrl, [f"{near}://x:80/" for near in NEAR], ["file://x:80", "file://x:80/"]),
-    (FileUrl, ["file://x/", "file://x"], ["file://x:80", "file://x:80/"]),
-    (pydantic.HttpUrl, ["http://x:80/"], ["file://x/"]),
     (pydantic.AmqpDsn, ["amqp:///x", "amqps://u:p@h:1/v"], ["http://a"]),
     (pydantic.RedisDsn, ["redis://:p@h:6379/0"], ["redis:a"]),
     (pydantic.PostgresDsn, POSTGRES, ["postgres://a,", "postgres:"]),
     (pydantic.MongoDsn, MONGO, ["mongodb:///x", "mongodb:/a,b"]),
     (pydantic.NatsDsn, ["ws://a,127.0.0.1:1", "tls://u@a,v@b"], ["ws://a,1.x.256", "nats://,a"]),
-    (Annotated[AnyUrl, UrlConstraints(host_required=True)], ["a://b"], ["a:b", "a:///b"]),
     (Annotated[AnyUrl, UrlConstraints(default_port=1)], ["a://b"], ["file://a", "a:b"]),
     (Annotated[AnyUrl, UrlConstraints(max_length=6)], ["a:b"], ["a:bcdef"]),
 ])  # fmt: skip
@@ -273,11 +253,9 @@ def test_urls_are_on_offer_as_they_are_written(
     type_: Any, offered: list[str], beyond: list[str]
 ) -> None:
     check_offers(type_, quoted(*offered), quoted(*beyond))
-    written = [
-        TypeAdapter(type_).dump_json(url)
-        for url in map(TypeAdapter(type_).validate_json, quoted(*offered))
-    ]
-    assert all(map(gw.compile(type_, BYTES).matches, (text.decode() for text in written)))
+    adapter, constraint = TypeAdapter(type_), gw.compile(type_, BYTES)
+    for url in map(adapter.validate_json, quoted(*offered)):
+        assert constraint.matches(adapter.dump_json(url).decode())
 
 
 PARTS = ["a", "x", "xn-", "-", "_", ".", "..", "0x", "1", "255", "256", "65535", "127.0.0.1", "::"]
@@ -321,19 +299,12 @@ class Arguments(pydantic.BaseModel):
 Call.model_rebuild()
 
 
-def written(*values: str) -> list[str]:
-    """JSON texts as strings of JSON."""
-    return [json.dumps(value) for value in values]
-
-
 @pytest.mark.parametrize(("kind", "texts"), [
     (Json, ["1", '"a"', '{"a": [null, "\\n\\\\"]}', "a", ""]),
     (Json[int], ["1", "-20", "1.5", '"a"', "1 2"]),
     (Json[str], ['"a"', '"a\\"b\\u00e9"', "1", '"a']),
     (Json[list[int]], ["[1, 2]", "[]", "[1", '["a"]']),
     (Json[bool | None], ["null", "true", "2"]),
-    (Json[dt.date], ['"2024-01-01"', '"2024-02-30"']),
-    (Json[dict[str, list[bool]]], ['{"a": [true], "b\\"": []}', '{"a": true}']),
     (Json[Literal["a b", 3]], ['"a b"', "3", '"b"']),
     (Json[Arguments], ['{"query": "a", "limit": 3}', '{"query": "a", "limit": 0}', "{}"]),
     (Json[Arguments], ['{"query": "", "within": [{"query": "x"}]}', '{"query": 1}']),
@@ -342,13 +313,13 @@ def written(*values: str) -> list[str]:
     (Annotated[Json[int], pydantic.AfterValidator(lambda value: value), Field(ge=3)], ["3", "2"]),
     (Annotated[Json[list[int]], pydantic.BeforeValidator(lambda value: value)], ["[1]", "1"]),
     (Json[dict[int, str]], ['{"1": "a"}', '{"a": "a"}']),
-    (Json[Json[list[str]]], written('["a", "\\""]', '["a]')),
+    (Json[Json[list[str]]], quoted('["a", "\\""]', '["a]')),
     (Json[list[int]] | int | None, ["null", "[1]", "a", '"[1"']),
     (list[Json[int] | Json[bool]], ['["1","true"]', '["a"]']),
     (Json[int] | Literal["a"], ["1", "a", "b"]),
 ])  # fmt: skip
 def test_the_json_of_a_type_stands_in_a_string(kind: Any, texts: list[str]) -> None:
-    check_alike(kind, [*written(*texts), *texts], walks=4)
+    check_alike(kind, [*quoted(*texts), *texts], walks=4)
 
 
 def test_characters_beyond_ascii_stand_as_they_are() -> None:
@@ -404,9 +375,14 @@ def test_it_is_described_and_published() -> None:
 
 
 def test_floats_and_patterns_are_published_as_users_write_them() -> None:
-    made = create_model("M", x=(float, ...), y=(Annotated[float, Field(ge=0)], ...))
-    properties = gw.tools([made]).schemas[0]["function"]["parameters"]["properties"]
-    assert properties == {"x": {"type": "number"}, "y": {"type": "number", "minimum": 0.0}}
-    made = create_model("M", x=(Annotated[str, Field(pattern=r"(?i)^\d\b")], ...))
-    properties = gw.tools([made]).schemas[0]["function"]["parameters"]["properties"]
-    assert properties == {"x": {"type": "string", "pattern": r"(?i)^\d\b"}}
+    pattern = r"(?i)^\d\b"
+    some = {
+        "x": float,
+        "y": Annotated[float, Field(ge=0)],
+        "z": Annotated[str, Field(pattern=pattern)],
+    }
+    made = create_model("M", **{name: (kind, ...) for name, kind in some.items()})
+    assert gw.tools([made]).schemas[0]["function"]["parameters"]["properties"] == {
+        "x": {"type": "number"}, "y": {"type": "number", "minimum": 0.0},
+        "z": {"type": "string", "pattern": pattern},
+    }  # fmt: skip

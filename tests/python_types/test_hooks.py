@@ -60,22 +60,15 @@ BOUNDED: dict[str, tuple[Any, Any, list[str]]] = {
     "python": (str, Field(pattern=re.compile("^(?=.*b)[a-z]+$")), ['"ab"', '"aa"']),
     "strip": (str, pydantic.StringConstraints(strip_whitespace=True, min_length=1), ['"a"', '""']),
     "lower": (str, pydantic.StringConstraints(to_lower=True, pattern="^[a-z]+$"), ['"ab"', '"1"']),
-    "upper": (str, pydantic.StringConstraints(to_upper=True, pattern="^[A-Z]+$"), ['"AB"', '"1"']),
     "items": (list[int], Field(max_length=2), ["[1,2]", "[1,2,3]", "[]"]),
     "set": (set[int], Field(min_length=2), ["[1,2]", "[1,1]", "[1]"]),
     "row": (tuple[int, ...], Field(min_length=1), ["[1]", "[]"]),
     "members": (dict[str, int], Field(min_length=1), ['{"a":1}', "{}"]),
     "day": (dt.date, Field(ge=dt.date(2024, 2, 1)), ['"2024-02-01"', '"2024-01-31"']),
-    "naive": (
-        dt.datetime,
-        Field(lt=dt.datetime(2024, 2, 1)),
-        ['"2024-01-31T23:59:59"', '"2024-02-01T00:00:00"', '"2024-01-01T00:00:00Z"'],
-    ),
-    "aware": (
-        dt.datetime,
-        Field(ge=dt.datetime(2024, 2, 1, tzinfo=dt.UTC)),
-        ['"2024-02-01T00:00:00Z"', '"2024-01-31T23:59:59Z"', '"2024-03-01T00:00:00"'],
-    ),
+    "naive": (dt.datetime, Field(lt=dt.datetime(2024, 2, 1)),
+              ['"2024-01-31T23:59:59"', '"2024-02-01T00:00:00"', '"2024-01-01T00:00:00Z"']),
+    "aware": (dt.datetime, Field(ge=dt.datetime(2024, 2, 1, tzinfo=dt.UTC)),
+              ['"2024-02-01T00:00:00Z"', '"2024-01-31T23:59:59Z"', '"2024-03-01T00:00:00"']),
     "clock": (dt.time, Field(ge=dt.time(9, 30)), ['"09:30:00"', '"09:29:59"', '"10:00:00Z"']),
     "span": (dt.timedelta, Field(le=dt.timedelta(hours=2)), ['"PT2H"', '"PT121M"', '"-PT3H"']),
     "bytes": (bytes, Field(max_length=2), ['"ab"', '"abc"', '"é"', '"éa"']),
@@ -83,7 +76,7 @@ BOUNDED: dict[str, tuple[Any, Any, list[str]]] = {
     "literal": (Literal["a", "bbb"], Field(max_length=2), ['"a"', '"bbb"']),
     "strict": (int, Strict(), ["1"]),
     "optional": (Optional[int], Field(ge=3), ["2", "3"]),  # noqa: UP045  as people write it
-}
+}  # fmt: skip
 
 
 def limited(kind: Any, validators: list[Any], bound: Any) -> Any:
@@ -135,16 +128,14 @@ def holders(part: Any) -> dict[str, tuple[Any, Callable[[str], str]]]:
         "tuple": (tuple[part, int], "[{},1]".format),
         "optional": (part | None, "{}".format),
         "model": (pydantic.create_model("M", part=(part, ...)), '{{"part":{}}}'.format),
-        "optional field": (
-            pydantic.create_model("M", part=(part | None, None)),
-            '{{"part":{}}}'.format,
-        ),
+        "optional field": (pydantic.create_model("M", part=(part | None, None)),
+                           '{{"part":{}}}'.format),
         "dataclass": (dataclasses.make_dataclass("D", [("part", part)]), '{{"part":{}}}'.format),
         "typed dict": (TypedDict("T", {"part": part}), '{{"part":{}}}'.format),  # pyright: ignore[reportInvalidTypeForm]
         "named tuple": (row, "[{}]".format),
         "alias": (named, "{}".format),
         "narrowed": (Annotated[named, Field(description="x")], "{}".format),
-    }
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("holder", holders(int))
@@ -157,8 +148,6 @@ def test_a_bound_behind_a_validator_holds_wherever_it_stands(name: str, holder: 
 
 Checked = Annotated[int, AfterValidator(same)]
 Named = TypeAliasType("Named", Checked)
-
-
 Maybe = Annotated[Checked | str | None, Field(description="no bound")]
 Review = pydantic.create_model(
     "Review",
@@ -182,11 +171,7 @@ class Decorated(BaseModel):
     @pydantic.field_validator("number", "text", mode="after")
     @classmethod
     def after(cls, value: Any) -> Any:
-        return value
-
-    @pydantic.field_validator("number", mode="before")
-    @classmethod
-    def before(cls, value: Any) -> Any:
+        assert value != 77_777, "sevens"
         return value
 
     @pydantic.field_validator("number", mode="wrap")
@@ -215,20 +200,12 @@ with warnings.catch_warnings():
             assert value != 77_777, "sevens"
             return value
 
-        @validator("text", pre=True)
-        def text_is(cls, value: Any, values: Any) -> Any:  # noqa: N805
-            return value
-
         @validator("parts", each_item=True, always=True)
         def part_is(cls, value: Any) -> Any:  # noqa: N805
             return value
 
         @pydantic.root_validator(pre=True)
         def before(cls, values: Any) -> Any:  # noqa: N805
-            return values
-
-        @pydantic.root_validator(skip_on_failure=True)
-        def after(cls, values: Any) -> Any:  # noqa: N805
             return values
 
 
@@ -239,7 +216,7 @@ def test_decorators_of_both_kinds_leave_the_bounds_of_fields(model: Any) -> None
     check_alike(model, [json.dumps(whole | more) for more in changed], walks=2)
     said = json.dumps(whole | {"number": 77_777})  # of which a validator speaks itself
     assert gw.compile(model, BYTES).matches(said)
-    assert is_valid(model, said) is (model is Decorated)
+    assert not is_valid(model, said)
 
 
 def even(value: int) -> bool:
@@ -248,11 +225,9 @@ def even(value: int) -> bool:
 
 @pytest.mark.parametrize(("kind", "texts", "spoken"), [
     (Annotated[int, Predicate(even), Ge(3)], ["2", "4"], "5"),
-    (Annotated[int, annotated_types.Not(even)], ["3"], "4"),
     (Annotated[int, Ge(1), annotated_types.Unit("m")], ["0", "1"], None),
     (IsAscii[str], ['"a"', '"é"'], None),
     (LowerCase[str], ['"ab"', '"aB"', '"1"', '"éa"', '"Éa"'], None),
-    (annotated_types.UpperCase[str], ['"AB"', '"aB"', '"1"', '"ÉA"'], None),
     (IsDigits[str], ['"12"', '"1a"', '""', '"٣"'], None),
     (Annotated[str, Predicate(str.isalpha)], ['"aé"', '"a1"', '""'], None),
     (Annotated[str, Predicate(str.isalnum)], ['"aé1"', '"a-"', '"½"'], None),
@@ -260,7 +235,6 @@ def even(value: int) -> bool:
      None),
     (Annotated[str, Predicate(str.istitle)], ['"Ab"'], '"ab"'),
     (Annotated[str, AfterValidator(str.lower), Predicate(str.islower)], ['"AB"'], '"1"'),
-    (Annotated[int | str, Predicate(bool)], ["1", '"a"'], '""'),
 ])  # fmt: skip
 def test_predicates_are_validators_and_those_of_str_hold(
     kind: Any, texts: list[str], spoken: str | None
@@ -273,21 +247,13 @@ def test_predicates_are_validators_and_those_of_str_hold(
         check_alike(kind, [], walks=5)
 
 
-def shouted(value: str) -> str:
-    return value.upper()
-
-
-def test_a_function_that_says_what_it_returns() -> None:
-    for kind in (Literal["a", "bb"], str):
-        check_alike(limited(kind, [AfterValidator(shouted)], Field(max_length=1)), ['"a"', '"bb"'])
-
-
 @pytest.mark.parametrize("place", VALIDATORS)
 def test_bounds_of_keys_hold(place: str) -> None:
-    key = limited(int, [VALIDATORS[place]], Field(ge=3))
-    check_alike(dict[key, int], ['{"3":1}', '{"2":1}'], walks=2)
-    key = limited(str, [VALIDATORS[place]], Field(max_length=2, pattern="^a"))
-    check_alike(dict[key, int], ['{"ab":1}', '{"abc":1}', '{"b":1}'], walks=2)
+    for kind, bound, texts in (
+        (int, Field(ge=3), ['{"3":1}', '{"2":1}']),
+        (str, Field(max_length=2, pattern="^a"), ['{"ab":1}', '{"abc":1}', '{"b":1}']),
+    ):
+        check_alike(dict[limited(kind, [VALIDATORS[place]], bound), int], texts, walks=2)
 
 
 @pytest.mark.parametrize(("kind", "validator", "bound", "offered", "beyond"), [
@@ -430,9 +396,7 @@ def test_what_json_has_not_is_refused_behind_a_function(type_: Any, text: str) -
     pydantic.create_model("Both", first=(Day, ...), then=(defaultdict[str, list[Day]], ...)),
 ])  # fmt: skip
 def test_functions_of_pydantics_count_and_the_use_counts_not_the_type(type_: Any) -> None:
-    with pytest.raises(
-        UnsupportedError, match=r"a strict [a-z]+ after a validator does not accept"
-    ):
+    with pytest.raises(UnsupportedError, match=r"a strict [a-z]+ after a validator does not"):
         type_schema(type_)
 
 
@@ -446,28 +410,14 @@ class Loose(BaseModel):
         return data
 
 
-class Kept(BaseModel):
-    first: Loose
-    then: defaultdict[str, list[Loose]]
-
-
 def test_what_is_lax_or_told_or_checked_afterwards_is_on_offer() -> None:
     check_offers(Annotated[dt.date, Strict(), AfterValidator(same)], ['"2020-01-01"'], ['"a"'])
     check_offers(Loose, ['{"day":"2020-01-01"}'], ['{"day":"a"}'])
     told = BeforeValidator(dt.date.fromisoformat, json_schema_input_type=dt.date)
     check_offers(Annotated[dt.date, Strict(), told], ['"2020-01-01"'], [])
-    assert list(type_schema(Kept).schema["$defs"]) == ["Loose"]
+    kept = pydantic.create_model(
+        "Kept", first=(Loose, ...), then=(defaultdict[str, list[Loose]], ...)
+    )
+    assert list(type_schema(kept).schema["$defs"]) == ["Loose"]
     plain = pydantic.PlainValidator(same, json_schema_input_type=Annotated[dt.date, Strict()])
     assert type_schema(Annotated[int, plain]).schema["format"] == "date"
-
-
-class Coded(BaseModel):
-    raw: pydantic.Base64Bytes = Field(alias="Raw")
-
-
-def test_a_model_in_a_strict_defaultdict_is_read_once() -> None:
-    made = pydantic.create_model(
-        "M", __base__=Model, x=(defaultdict[str, list[Coded]], ...), y=(Coded, ...)
-    )
-    check_offers(made, ['{"x":{"a":[{"Raw":"YQ=="}]},"y":{"Raw":"YQ=="}}'], ['{"x":{"a":[{}]}}'])
-    assert list(type_schema(made).schema["$defs"]) == ["Coded"]

@@ -17,7 +17,6 @@ from enum import Enum
 from fractions import Fraction
 from ipaddress import IPv4Network
 from math import nan
-from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, NotRequired, Optional, Required, TypedDict
 from zoneinfo import ZoneInfo
 
@@ -97,7 +96,6 @@ class Defaults(BaseModel):
     none: bool | None = None
     made: list[int] = Field(default_factory=list)
     infinite: float = float("inf")
-    half: float = 0.5
     other: tuple[int, ...] = (1,)
 
 
@@ -105,9 +103,8 @@ def test_fields_with_a_default_may_be_left_out_and_plain_defaults_are_told() -> 
     schema = type_schema(Defaults).schema
     assert "required" not in schema
     parts = schema["properties"].items()
-    assert {name: part["default"] for name, part in parts if "default" in part} == {
-        "text": "a", "none": None, "half": 0.5
-    }  # fmt: skip
+    defaults = {name: part["default"] for name, part in parts if "default" in part}
+    assert defaults == {"text": "a", "none": None}
     assert schema["description"] == "What is known."
 
 
@@ -178,19 +175,6 @@ class After(BaseModel):
         return value
 
 
-class Taken(BaseModel):
-    model_config = VALIDATED
-    number: Any = told(int, default="3")  # which pydantic reads
-    many: list[int] = Field(default_factory=lambda: [BAD])
-    again: "Taken | None" = None
-
-
-def test_a_default_that_is_taken_or_made_may_be_left_out() -> None:
-    for type_ in (After, Taken):
-        schema = type_schema(type_).schema
-        assert "required" not in schema.get("$defs", {}).get("Taken", schema)
-
-
 # Keys of dicts, and types that hold themselves.
 
 A_OR_B = told(str, pattern="^a") | told(str, pattern="^b")
@@ -214,10 +198,11 @@ OFFERS: list[tuple[Any, list[str], list[str]]] = [
     (model(ConfigDict(validate_default=True, strict=True), x=(dt.date, DAY)),
      ['{"x":"2020-01-01"}'], ["{}"]),
     (Twice, ['{"other":null}'], ["{}"]),
+    (After, ["{}"], []),
+    (model(VALIDATED, x=(int, "3")), ["{}"], []),  # which pydantic reads
+    (model(VALIDATED, x=(list[int], Field(default_factory=lambda: [BAD]))), ['{"x":[1]}'], []),
     (Data, ['{"x":1}'], ["{}"]),
     (Typed, ['{"x":1}'], ["{}"]),
-    (model(x=(Annotated[int, pydantic.BeforeValidator(same)], Field(BAD, validate_default=True))),
-     ['{"x":1}'], ["{}"]),
     (Row, ["[1,2,3]"], ["[1]", "[1,2]"]),  # it ends behind its last refused default
     (Slots, ['{"given":true}', '{"given":true,"inner":{"other":1}}'], []),
     (Roomy, ['{"number":true,"other":1}'], []),
@@ -225,14 +210,12 @@ OFFERS: list[tuple[Any, list[str], list[str]]] = [
     (dict[told(int | Decimal, ge=5), int], ['{"5":1}', '{"5.5":1}'], ['{"3":1}', '{"4.5":1}']),
     (dict[told(A_OR_B, max_length=3), int], ['{"aaa":1}', '{"b":1}'],
      ['{"aaaa":1}', '{"bbbb":1}', '{"c":1}']),
-    (dict[Path, int], ['{"a/b":1}'], []),
     (dict[Annotated[bool, pydantic.AfterValidator(same)], int], ['{"true":1}'], ['{"a":1}']),
     (model(marks=(dict[Short, int], ...), mark=(Short, "")), ['{"marks":{"k":1},"mark":"ab"}'],
      ['{"marks":{"abc":1},"mark":""}']),
     (model(marks=(EITHER, ...), mark=(Small, 0)), ['{"marks":{"4":1}}'],
      ['{"marks":{"-1.a":1}}', '{"marks":{"5":1}}']),
     (Annotated[dict[Sure, int], pydantic.BeforeValidator(same)], ['{"maybe":1}'], ['{"true":1}']),
-    (Annotated[dict[bool, int], pydantic.BeforeValidator(same)], ['{"true":1}'], []),
     (told(dict[Literal["a", "b"], int], min_length=2), ['{"a":1,"b":1}'], ['{"a":1}']),
     (dict[Any, int], ['{"a":1}'], []),
     (dict[pydantic.Secret[str], int], ['{"a":1}'], []),
@@ -249,14 +232,12 @@ def test_what_pydantic_reads_is_on_offer(type_: Any, offered: list[str], beyond:
 
 @pytest.mark.parametrize(("key", "values", "beyond"), [
     (bool, [True, False], ['"True"', '"0"']),
-    (bool | int, [True, False, 5], []),
     (int | bool, [True, False, 0], []),
     (Optional[Annotated[float, pydantic.AfterValidator(same)] | bool], [True, False, 0.5], []),  # noqa: UP045  no class
     (int | Literal[True, "x"], [True, "x", 7], ['"False"']),
     (Literal[True, 1, "x"], [True, "x"], ['"False"', '"y"']),
     (Sure, [Sure.YES, Sure.MAYBE], ['"false"', '"2"']),
     (int | Sure, [Sure.YES, Sure.MAYBE, 3], ['"false"']),
-    (int | Literal["true"], ["true", 3], ['"True"']),
 ])  # fmt: skip
 def test_keys_that_are_true_or_false_are_on_offer_as_they_are_written(
     key: Any, values: list[Any], beyond: list[str]
@@ -441,11 +422,6 @@ def test_parameters_are_keys_and_bound_ones_are_defaults_or_gone() -> None:
     assert type_schema(functools.partial(greet, times=3)).schema["required"] == ["name"]
 
 
-def test_an_adapter_is_used_as_it_is() -> None:
-    adapter = pydantic.TypeAdapter(list[bool])
-    assert type_schema(adapter).adapter is adapter
-
-
 # TypedDicts of typing, wherever they stand in a type.
 
 
@@ -473,18 +449,17 @@ def located(point: Point, scale: float = 1.0) -> None:
 
 @pytest.mark.parametrize(("type_", "text"), [
     (Point, '{"a": 1, "b": "x", "c": [{"a": 2}]}'),
-    (Point, '{"a": 1, "b": "x"}'),
-    (list[Point], '[{"a": 1, "b": "x"}]'),
     (dict[str, Base], '{"k": {"a": 1}}'),
     (tuple[Base, ...], '[{"a": 1}, {"a": 2}]'),
-    (Optional[Base], "null"),  # noqa: UP045
     (Base | None, '{"a": 1}'),
     (typing.Union[Base, Literal["x"]], '"x"'),  # noqa: UP007
     (told(list[Base], min_length=1), '[{"a": 1}]'),
     (located, '{"point": {"a": 1, "b": "x"}}'),
 ])  # fmt: skip
 def test_typed_dicts_are_read_like_any_other(type_: Any, text: str):
-    type_schema(type_).adapter.validate_json(text)
+    adapter = type_schema(type_).adapter
+    adapter.validate_json(text)
+    assert type_schema(adapter).adapter is adapter
     assert gw.compile(type_, BYTES).matches(text)
 
 
@@ -492,7 +467,7 @@ def test_typed_dicts_keep_what_they_say():
     assert set(type_schema(Point).schema["required"]) == {"a", "b"}
     assert with_typed_dicts(Base).__doc__ == "A base."
     assert with_typed_dicts(Closed).__pydantic_config__ == {"extra": "forbid"}
-    for type_ in (int, list[int], Literal["a"], told(int, ge=1), Any):
+    for type_ in (A_OR_B, list[int], Any):
         assert with_typed_dicts(type_) == type_
 
 
@@ -536,7 +511,7 @@ class Pong(TypedDict):
 
 
 @pytest.mark.skipif(sys.version_info >= (3, 12), reason="pydantic takes those of typing there")
-@pytest.mark.parametrize("type_", [Tree, list[Tree], Ping, Pong])
+@pytest.mark.parametrize("type_", [list[Tree], Pong])
 def test_those_that_hold_themselves_are_refused_for_what_they_are(type_: Any):
     with pytest.raises(SourceError, match=r"Please use `typing_extensions\.TypedDict` instead"):
         type_schema(type_)

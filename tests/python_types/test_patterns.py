@@ -22,7 +22,6 @@ from guideway.regex.tree import Class, Shorthand
 from guideway.regex.unicode import class_points, shorthand_points
 from plain_texts import matches
 from random_walks import BYTES
-from type_oracle import check_offers
 
 AT = Place("T")
 CHARACTERS = [chr(code) for code in range(0x110000) if not 0xD800 <= code <= 0xDFFF]
@@ -61,7 +60,7 @@ def test_unassigned_characters_are_those_that_no_unicode_assigns(pattern: str) -
 
 @pytest.mark.parametrize("name", ["Mn", "Mc", "M", "Ll", "Lo", "LC", "L"])
 @pytest.mark.parametrize(
-    "written", [r"\p{%s}", r"\P{%s}", r"[\p{%s}\d]", r"[^\p{%s}]", r"[^\P{%s}]", r"[\P{%s}a]"]
+    "written", [r"\p{%s}", r"\P{%s}", r"[\p{%s}\d]", r"[^\p{%s}]", r"[^\P{%s}]"]
 )
 def test_what_another_unicode_puts_elsewhere_is_not_on_offer(name: str, written: str) -> None:
     """U+1171E has left Mn, and U+0295 Ll: which Unicode is pydantic's, and which Python's?"""
@@ -78,27 +77,16 @@ def test_what_another_unicode_puts_elsewhere_is_not_on_offer(name: str, written:
 @pytest.mark.parametrize(
     ("pattern", "printed"),
     [
-        (r"^\d{3}$", r"^\p{Nd}{3}$"),
-        (r"\Aab\z", "^ab$"),
-        (r"a.c", r"a[^\n]c"),
-        (r"^(?P<x>a|b)*$", "^(?:a|b)*$"),
+        (r"\Aa.c\z", r"^a[^\n]c$"), (r"^(?P<x>a|b)*$", "^(?:a|b)*$"),
         (r"(a|\d)?b+c*d{2,}e{1,3}", r"(?:a|\p{Nd})?b+c*d{2,}e{1,3}"),
-        (r"[^\d]", r"[^\p{Nd}\p{Cn}]"),
-        (r"[^\D]", r"\p{Nd}"),
-        (r"[\Da-c]", r"(?:[a-c]|[^\p{Nd}\p{Cn}])"),
-        (r"\p{Lu}\P{Lu}", r"\p{Lu}[^\p{Lu}\p{Cn}]"),
-        (r"[\[\]\-é]\d", r"[\[\]\-\u{e9}]\p{Nd}"),
-        ("a&&b", r"a\&\&b"),
-        ("a{ 3 }b{1, 2}[{1, 2}]", r"a{3}b{1,2}[\{1\, 2\}]"),
-        ("[[:alpha:]_]", "[A-Za-z_]"),
-        (r"[]a][^\]]", r"[\]a][^\]]"),
-        (r"\x{41}\u{e9}\pL\PN\a", r"A\u{e9}\p{L}[^\p{N}\p{Cn}]\u{7}"),
-        ("(?<a>x)", "(?:x)"),
-        ("(?i)^(yes|no)$", r"^(?:[Yy][Ee][Ss\u{17f}]|[Nn][Oo])$"),
-        ("(?i)[^k]", r"[^kK\u{212a}\p{Cn}]"),
-        ("a(?i:b)c", "a(?:[Bb])c"),
-        ("(?ms)^.$", r"(?<![^\n])[\s\S](?![^\n])"),
-        ("\\d{1 ,\t2}", r"\p{Nd}{1,2}"),
+        (r"[^\d]", r"[^\p{Nd}\p{Cn}]"), (r"[^\D]", r"\p{Nd}"),
+        (r"[\Da-c]", r"(?:[a-c]|[^\p{Nd}\p{Cn}])"), (r"\P{Lu}", r"[^\p{Lu}\p{Cn}]"),
+        (r"[\[\]\-é]\d", r"[\[\]\-\u{e9}]\p{Nd}"), ("a&&b", r"a\&\&b"),
+        ("a{ 3 }b{1, 2}[{1, 2}]", r"a{3}b{1,2}[\{1\, 2\}]"), ("\\d{1 ,\t2}", r"\p{Nd}{1,2}"),
+        (r"\{1, 2}", r"\{1\, 2\}"), ("[[:alpha:]_]", "[A-Za-z_]"), (r"[]a][^\]]", r"[\]a][^\]]"),
+        (r"\x{41}\u{e9}\pL\PN\a", r"A\u{e9}\p{L}[^\p{N}\p{Cn}]\u{7}"), ("(?<a>x)", "(?:x)"),
+        ("(?i)^(yes|no)$", r"^(?:[Yy][Ee][Ss\u{17f}]|[Nn][Oo])$"), ("a(?i:b)c", "a(?:[Bb])c"),
+        ("(?i)[^k]", r"[^kK\u{212a}\p{Cn}]"), ("(?ms)^.$", r"(?<![^\n])[\s\S](?![^\n])"),
     ],
 )  # fmt: skip
 def test_what_rust_reads_is_printed_for_ecma(pattern: str, printed: str) -> None:
@@ -189,7 +177,6 @@ def test_case_is_folded_as_rust_folds_it() -> None:
 
 
 @pytest.mark.parametrize(("pattern", "engine", "named"), [
-    ("[[:^alpha:]]", "rust", "a class inside a class"),
     ("[[a-c]x]", "rust", "a class inside a class"),
     ("[a&&b]", "rust", "a class inside a class"),
     (r"\<a", "rust", "a word boundary"),
@@ -213,11 +200,3 @@ def test_what_is_not_known_is_refused_by_name(
 def test_a_trimmed_text_is_one_that_rust_would_not_trim(text: str) -> None:
     strip = TypeAdapter(Annotated[str, StringConstraints(strip_whitespace=True)])
     assert is_in(TRIMMED, text) is (strip.validate_python(text) == text)
-
-
-def test_counts_may_have_blanks_in_rust() -> None:
-    check_offers(
-        Annotated[str, Field(pattern="^a{1, 2}$")], ['"a"', '"aa"'], ['"aaa"', '"a{1, 2}"']
-    )
-    check_offers(Annotated[str, Field(pattern=r"^\{1, 2}$")], ['"{1, 2}"'], ['"{1,2}"'])
-    check_offers(Annotated[str, Field(pattern="^[{1, 2}]$")], ['" "', '"{"'], ['"a"'])

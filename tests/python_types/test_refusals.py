@@ -59,10 +59,6 @@ def after(type_: Any, validator: Any = same, **limits: Any) -> Any:
     return Annotated[type_, pydantic.AfterValidator(validator), Field(**limits)]
 
 
-def counted(value: str) -> int:
-    return len(value)
-
-
 class Alien:
     pass
 
@@ -108,27 +104,9 @@ class Bytes(Enum):
     RAW = b"raw"
 
 
-class Tuples(Enum):
-    PAIR = (1, 2)
-
-
-class Numbered(Enum):
-    ONE = 1
-
-
-class Sure(Enum):
-    YES = True
-    ONE = 1
-    MAYBE = "maybe"
-
-
 class Long(IntEnum):
     ONE = 1
     LONG = 2**63
-
-
-class Least(IntEnum):
-    LEAST = -(2**63) - 1
 
 
 class Pear(BaseModel):
@@ -184,11 +162,8 @@ UNSUPPORTED: list[Row] = [
     # What pydantic does not know, and what has no JSON.
     (Alien, "pydantic cannot read Alien from JSON; declare it as a BaseModel", None),
     (list[Alien], "cannot read Alien (in list[Alien]) from JSON", None),
-    (slice(1), "cannot read slice(None, 1, None) from JSON", None),
     (Asking, "callable has no JSON", None),
-    (Callable, "callable has no JSON", None),
     (Callable[[int], int], "callable has no JSON", None),
-    (re.Pattern[bytes], "a pattern of bytes has no JSON", None),
     (Outer, "a pattern of bytes has no JSON", "Outer.parts[1].pattern{}[]"),
     (type[int], "is-subclass int has no JSON", None),
     (pydantic.ImportString[Any], "import_string alone decides which JSON", None),
@@ -209,44 +184,35 @@ UNSUPPORTED: list[Row] = [
     (create_model("Hidden", hidden=(SkipJsonSchema[int], ...)), "hides a required field", None),
     # Choices.
     (Bytes, "b'raw' has no JSON that pydantic reads back", None),
-    (Tuples, "(1, 2) has no JSON", None),
     (Literal[2**63], "9223372036854775808 in a choice is not supported beyond 64 bits", None),
     *((kind, "in a choice is not supported beyond 64", None)
-      for kind in (Long, Least, dict[Long, int], dict[Least, int])),
+      for kind in (Long, dict[Long, int])),
     # Sets.
     (set[list[int]], "a set of unhashable items can only be empty", None),
-    (frozenset[create_model("Loose")], "a set of unhashable items can only be empty", None),
     *((set[kind], "a set of items that may be unhashable", None) for kind in MAYBE_UNHASHABLE),
     (told(set[float], min_length=2), "min_length is not supported for sets", None),
     # Keys of dicts.
     (dict[tuple[int, int], int], "tuple as the key of a dict is not supported", None),
     (dict[told(int, multiple_of=2), int], "int as the key of a dict", None),
     (dict[told(float, ge=0), int], "float as the key of a dict", None),
-    (dict[Numbered, int], "a choice without strings has no JSON keys", None),
     (dict[Literal[1], int], "a choice without strings has no JSON keys", None),
     (Annotated[dict[Literal[True], int], pydantic.BeforeValidator(same)],
      "a choice without strings has no JSON keys", None),
     *((told(dict[key, int], min_length=2), "min_length is not supported for dicts", None)
-      for key in (float, Literal[True, "yes"], Sure)),
+      for key in (float, Literal[True, "yes"])),
     # Bounds.
     (told(EXACT, multiple_of=3), "multiple_of=3 is not supported for Decimal", None),
-    (told(Decimal, multiple_of=3), "multiple_of=3 is not supported for Decimal", None),
     (told(float, ge=nan), "ge=nan is not a bound: no number compares with it", None),
-    (told(float, lt=nan), "lt=nan is not a bound", None),
     (told(Decimal, ge=Decimal("NaN")), "ge=NaN is not a bound", None),
     (told(EXACT, le=Decimal("sNaN")), "le=sNaN is not a bound", None),
     (told(float, ge=inf), "ge=inf leaves no finite number", None),
-    (told(float, gt=sys.float_info.max), "a float above 1.7976931348623157e+308 is not finite",
-     None),
     (told(float, lt=-sys.float_info.max), "a float below -1.7976931348623157e+308", None),
     (told(NUMBER, ge=10**400), "ge=inf leaves no finite number", None),
     (told(Decimal, lt=-inf), "lt=-inf leaves no finite number", None),
     (told(Decimal, le=Decimal("1e5000")), "le with 4000 digits or more is not supported", None),
-    (told(Decimal, ge=Decimal("1e-5000")), "ge with 4000 digits or more is not supported", None),
     (told(Decimal, le=Decimal("1e600")), "le with more than 500 digits is not supported", None),
     (told(EXACT, ge=5e-324), "ge with more than 500 digits is not supported", None),
     (told(dt.date | int, ge=2), "ge=2 is not supported for date", None),
-    (told(dt.date, ge="2020-01-05"), "ge='2020-01-05' is not supported for date", None),
     (told(dt.date | int, ge=dt.datetime(2020, 1, 1)),
      "ge=datetime.datetime(2020, 1, 1, 0, 0) is not supported for date", None),
     (told(EXACT, ge="a"), "ge='a' is not supported for int", None),
@@ -254,7 +220,6 @@ UNSUPPORTED: list[Row] = [
     (told(Decimal, max_digits=0), "max_digits=0 allows no number: even 0 has a digit", None),
     (told(Decimal, decimal_places=10**9), "decimal_places of more than 4000 is not supported",
      None),
-    (told(pydantic.Secret[int], ge=3), "ge=3 is not supported for Secret", None),
     (told(pydantic.SecretStr, ge=3), "ge=3 is not supported for SecretStr", None),
     (told(dt.timedelta, multiple_of=dt.timedelta(1)), "multiple_of is not supported", None),
     (told(Fraction, ge=Fraction(1, 2)), "ge=1/2 is not supported for Fraction", None),
@@ -263,8 +228,6 @@ UNSUPPORTED: list[Row] = [
     # Bounds after a validator, which the JSON value cannot have.
     (after(str, len, ge=3), "ge=3 after the validator len", None),
     (after(str, split, max_length=3), "the validator split cannot", None),
-    (after(str, counted, ge=3), "ge=3 after the validator counted", None),
-    (after(BaseModel, ge=3), "after the validator same", None),
     (after(bool, ge=2), "ge=2 leaves no value", None),
     (after(float, multiple_of=0.1), "multiple_of=0.1 after the validator same", None),
     (told(PLAINLY, ge=3), "ge=3 after the validator same", None),
@@ -297,13 +260,11 @@ CIRCLE["items"] = CIRCLE
 @pytest.mark.parametrize(("type_", "message"), [
     (list.__class_getitem__("a b"), "Forward reference must be an expression"),
     (Broken, "pydantic refuses Broken: .* is not fully defined"),
-    (list["Missing"], "pydantic refuses"),  # pyright: ignore[reportUndefinedVariable]
     (Annotated[Literal[1], Strict()], "pydantic cannot read the type .*: Unable to apply"),
     (told(dt.date, ge="a"), "pydantic cannot read the type date: Error building"),
     (list[told(int, ge=10**5000)], "pydantic failed on GenericAlias with ValueError: Exceeds"),
     (unresolved, "name 'Missing' is not defined"),
     (dict[Itself, int], "Itself refers to itself without going into"),
-    (told(Itself, max_length=2), "Itself refers to itself without going into"),
     (dict[told(Itself, max_length=2), int], "Itself refers to itself without going into"),
     (Short, "Short refers to itself without going into"),
     (Annotated[list[int], pydantic.WithJsonSchema(CIRCLE)],
@@ -328,7 +289,7 @@ class Failing:
         raise self.error("nope")
 
 
-@pytest.mark.parametrize("error", [KeyError, ValueError, AttributeError, ZeroDivisionError])
+@pytest.mark.parametrize("error", [KeyError, AttributeError, ZeroDivisionError])
 def test_errors_of_a_users_methods_do_not_leave_as_they_are(error: type[Exception]) -> None:
     said = f"with {error.__name__}: '?nope"
     core, name = Failing("core", error), "Failing.__get_pydantic_json_schema__"
@@ -366,13 +327,11 @@ def test_a_package_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> 
         python_types_adapter.adapt(int)
 
 
-PAIR = [core_schema.int_schema(), core_schema.int_schema()]
-
-
 @pytest.mark.parametrize(("core", "message"), [
-    *((core_schema.literal_schema([value]), "has no JSON") for value in (inf, -inf, nan)),
+    (core_schema.literal_schema([inf]), "has no JSON"),
     (core_schema.datetime_schema(tz_constraint=3600), "tz_constraint=3600 is not supported"),
-    (core_schema.tuple_schema(PAIR, variadic_item_index=0), "with items after the repeated one"),
+    (core_schema.tuple_schema([core_schema.int_schema()] * 2, variadic_item_index=0),
+     "with items after the repeated one"),
     (core_schema.model_fields_schema({}, extra_behavior="allow",
                                      extras_keys_schema=core_schema.int_schema()),
      "a type for undeclared keys"),
@@ -434,7 +393,7 @@ TWICE = "the key '{}' of the field {} is read for the field {} as well"
 
 @pytest.mark.parametrize(("type_", "text", "message", "place"), [
     *((kind, '{"a":1}', "a dict with keys that may be unhashable", None)
-      for kind in (dict[Equal, int], dict[Equal | int, int], Counter[Equal], dict[Root, int])),
+      for kind in (dict[Equal | int, int], Counter[Equal], dict[Root, int])),
     (set[Literal[Equal.A]], '["a"]', "unhashable", None),
     (Never, '{"given":1}', "a default is the only value of this field", "Never.made"),
     (create_model("Same", a=(int, Field(alias="x")), b=(str, Field(alias="x"))), '{"x":1}',
@@ -461,7 +420,6 @@ def test_types_that_pydantic_does_not_read_are_refused(
     (functools.partial(positional), "positional"),
     (Annotated[Alien, 1], "Alien"),
     (dict[str, Alien], "dict[str, Alien]"),
-    (Alien | None, "Alien | None"),
     (Failing("core", KeyError).__get_pydantic_json_schema__, "__get_pydantic_json_schema__"),
 ])  # fmt: skip
 def test_a_type_is_called_by_its_short_name(type_: Any, name: str) -> None:

@@ -3,10 +3,10 @@
 import datetime as dt
 import itertools
 import json
+import operator
 import re
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Iterable, Mapping, MutableSequence, Sequence, Set
-from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum, IntEnum
 from math import inf
@@ -45,10 +45,6 @@ def test_items_of_a_set_can_be_hashed() -> None:
     assert "prefixItems" in schema_of(set[tuple[int, frozenset[int]]])["items"]
 
 
-class Apple(BaseModel, frozen=True):
-    kind: Literal["apple"]
-
-
 class Knot(BaseModel, frozen=True):
     ends: "tuple[Knot, ...]" = ()
 
@@ -57,18 +53,13 @@ class Loose(BaseModel):
     pass
 
 
-@dataclass
-class Mutable:
-    a: int = 0
-
-
 Numbers = TypeAliasType("Numbers", list[int])
 Fixed = TypeAliasType("Fixed", tuple[int, ...])
 
 
 @pytest.mark.parametrize(("item", "text"), [
-    *((Knot, "{}"), (Fixed, "[1]"), (tuple[Knot, int], "[{},1]"), (Apple, '{"kind":"apple"}')),
-    *((Loose, "{}"), (Mutable, '{"a":1}'), (Numbers, "[1]"), (tuple[Mutable, int], "[{},1]")),
+    *((Knot, "{}"), (Fixed, "[1]"), (tuple[Knot, int], "[{},1]")),
+    *((Loose, "{}"), (Numbers, "[1]"), (tuple[Loose, int], "[{},1]")),
 ])  # fmt: skip
 def test_items_of_a_set_are_looked_at_behind_references(item: Any, text: str) -> None:
     twice = pydantic.create_model(
@@ -114,20 +105,15 @@ def test_what_is_neither_surely_past_nor_future_is_not_on_offer() -> None:
         assert not gw.compile(type_, BYTES).matches(f'"{now}"')
 
 
+class Ends(IntEnum):
+    FIRST = -(2**63)
+    LAST = 2**63 - 1
+
+
 class Half(Enum):
     HALF = 0.5
     TEXT = "t"
     ONE = 1
-
-
-class Word(str, Enum):  # noqa: UP042  what 3.10 had
-    A = "a"
-    B = "b"
-
-
-class Count(IntEnum):
-    ONE = 1
-    TWO = 2
 
 
 class Share(float, Enum):
@@ -143,7 +129,7 @@ class Coded(str, Enum):  # noqa: UP042
         return made
 
 
-@pytest.mark.parametrize("member", [*Half, *Word, *Count, Share.HALF, Coded.A])
+@pytest.mark.parametrize("member", [*Half, Ends.LAST, Share.HALF, Coded.A])
 def test_a_member_in_a_literal_is_on_offer_if_it_is_read_from_its_value(member: Any) -> None:
     literal: Any = Literal[member]
     text = TypeAdapter(type(member)).dump_json(member).decode()
@@ -182,11 +168,6 @@ def test_a_least_count_is_refused_where_different_texts_are_one_value(
         assert {"minItems", "minProperties"} & type_schema(adapter).schema.keys()
 
 
-class Ends(IntEnum):
-    FIRST = -(2**63)
-    LAST = 2**63 - 1
-
-
 def test_whole_numbers_of_64_bits_are_choices() -> None:
     first, last = int(Ends.FIRST), int(Ends.LAST)
     check_offers(Ends, [str(first), str(last)], ["0", str(first - 1), str(last + 1)])
@@ -216,24 +197,16 @@ class Float(float, Enum):
     (told(told(int, multiple_of=2) | told(int, multiple_of=5), multiple_of=3), ["6", "15", "0"],
      ["3", "9", "2", "5"]),
     (told(told(int, ge=0) | int, multiple_of=-3), ["3", "-3"], ["2", "4"]),
-    (told(int, multiple_of="2"), ["2"], ["3"]),
     (told(int, ge="2"), ["2"], ["1"]),
-    (told(Decimal, ge="2"), ['"2"'], ['"1"']),
     (told(Decimal, le=1.1), ['"1.1"'], [ONE_AND_A_BIT]),
     (told(EXACT, le=1.1), ["1", ONE_AND_A_BIT], ["2", '"1.1000000000000001"']),
-    (told(told(Decimal, le=1.1) | int, le=1.1), ['"1.1"'], [ONE_AND_A_BIT]),
     (told(EXACT, gt=1.5), ["2", '"1.6"'], ["1", '"1.5"']),
     (told(EXACT, ge=Decimal("-1.5")), ["-1", '"-1.5"'], ["-2", '"-1.6"']),
-    (told(EXACT, lt=Decimal("1.5")), ["1", '"1.4"'], ["2", '"1.5"']),
     (told(NUMBER, ge=Decimal("1.1")), ["2", "1.1"], ["1", "1.0999999999999999"]),
-    (told(NUMBER, le=Decimal("1.1")), ["1", "1.0999999999999999"], ["2", "1.1"]),
     (told(NUMBER, gt=BIG), [f"{BIG + 1}"], [f"{BIG}", f"{BIG - 1}.0"]),
     (told(NUMBER, lt=BIG), [f"{BIG - 1}.0"], [f"{BIG}", f"{BIG + 1}.0"]),
-    (told(NUMBER, ge=BIG), [f"{BIG}", f"{BIG + 1}.0"], [f"{BIG - 1}.0"]),
     (told(NUMBER, le=10**400), ["1", "1.5"], []),
     (told(float, ge=BIG), [f"{BIG - 1}.0"], [f"{BIG - 3}.0"]),
-    (told(float, le=inf), ["1.5"], []),
-    (told(Decimal, lt=Decimal("Infinity")), ['"1"'], ['"Infinity"']),
     (told(Decimal, lt=inf, ge=-inf, allow_inf_nan=True), ['"1"'], ['"Infinity"']),
     (told(EXACT, le=inf), ["1", '"-1"'], []),
     (told(told(dt.date, ge=dt.date(2020, 1, 1)) | None, le=dt.date(2021, 1, 1)),
@@ -262,10 +235,8 @@ def test_a_bound_of_a_kind_says_the_same_of_its_numbers(
 ) -> None:
     for kind, value in (("int", whole), ("float", real)):
         moved = outer_bound(kind, name, bound, Place("T"))
-        compare = f"__{name}__"
-        assert getattr(Decimal(value), compare)(Decimal(bound)) is getattr(Decimal(value), compare)(
-            Decimal(moved)
-        )
+        compare = getattr(operator, name)
+        assert compare(Decimal(value), Decimal(bound)) is compare(Decimal(value), Decimal(moved))
 
 
 # Bounds of times, durations, decimals, bytes and wrapped types: pydantic reads the same texts.
@@ -274,7 +245,8 @@ NAMES = st.sampled_from(["ge", "gt", "le", "lt"])
 ZONES: Any = st.sampled_from(
     [None, dt.UTC, *(dt.timezone(dt.timedelta(minutes=m)) for m in (90, -300, 1439, -1439))]
 )
-BEHIND = st.sampled_from([(), (pydantic.AfterValidator(lambda value: value),)])
+AFTER = (pydantic.AfterValidator(lambda value: value),)
+BEHIND = st.sampled_from([(), AFTER])
 
 
 def bounded(kind: Any, behind: Any, **bound: Any) -> Any:
@@ -363,7 +335,7 @@ def test_digits_may_be_counted_twice(
 ) -> None:
     assume((total, places) != (None, None) and outer is not None)
     kind = bounded(Decimal, behind, max_digits=total, decimal_places=places)
-    kind = bounded(kind, (pydantic.AfterValidator(lambda given: given),), decimal_places=outer)
+    kind = bounded(kind, AFTER, decimal_places=outer)
     numbers = [Decimal(value).scaleb(-shift) for shift in range(4)]
     check_alike(kind, [f'"{number:f}"' for number in numbers], walks=1)
 
@@ -389,27 +361,25 @@ def test_bytes_are_counted(kind: Any, low: int, high: int | None) -> None:
     if kind in (bytes, pydantic.SecretBytes):
         check_sound(limited, [f'"{text}"' for text in COUNTED], str.isascii)
         return
-    given = [text if kind is Base64Str else text.encode() for text in COUNTED]
-    texts = [TypeAdapter(kind).dump_json(each).decode() for each in given if each.isascii()]
-    if kind is not Base64Str:
-        texts = [TypeAdapter(kind).dump_json(each).decode() for each in given]
+    given = (
+        [text for text in COUNTED if text.isascii()]
+        if kind is Base64Str
+        else [text.encode() for text in COUNTED]
+    )
+    texts = [TypeAdapter(kind).dump_json(each).decode() for each in given]
     check_alike(limited, texts, walks=8)
 
 
 @pytest.mark.parametrize(("kind", "texts"), [
-    (Sequence[int], ["[]", "[1]", "[1,2]", "[1,2,3]"]),
-    (MutableSequence[int], ["[]", "[1]", "[1,2,3]"]),
-    (deque[int], ["[]", "[1]", "[1,2,3]"]),
+    *((kind, ["[]", "[1]", "[1,2]", "[1,2,3]"]) for kind in (
+        Sequence[int], MutableSequence[int], deque[int], Set[int], frozenset[int],
+        tuple[int, ...])),
     (Iterable[int], ["[1]", "[1,2]"]),
-    (Set[int], ["[]", "[1]", "[1,2,3]"]),
-    (frozenset[int], ["[]", "[1]", "[1,2,3]"]),
-    (tuple[int, ...], ["[]", "[1]", "[1,2,3]"]),
-    (Mapping[str, int], ["{}", '{"a":1}', '{"a":1,"b":2,"c":3}']),
-    (defaultdict[str, int], ["{}", '{"a":1}', '{"a":1,"b":2,"c":3}']),
-    (OrderedDict[str, int], ["{}", '{"a":1}', '{"a":1,"b":2,"c":3}']),
+    *((kind, ["{}", '{"a":1}', '{"a":1,"b":2,"c":3}'])
+      for kind in (Mapping[str, int], defaultdict[str, int], OrderedDict[str, int])),
     (pydantic.SecretStr, ['""', '"a"', '"é€"', '"abc"']),
 ])  # fmt: skip
-@pytest.mark.parametrize("behind", [(), (pydantic.AfterValidator(lambda value: value),)])
+@pytest.mark.parametrize("behind", [(), AFTER])
 def test_lengths_of_what_wraps_others(kind: Any, texts: list[str], behind: Any) -> None:
     if kind == Iterable[int] and behind:
         return  # pydantic's iterators have no length
@@ -480,7 +450,6 @@ def test_what_is_on_offer_is_read_and_what_is_read_is_on_offer(
 
 @pytest.mark.parametrize("text", ["Infinity", "-Infinity", "NaN"])
 def test_infinity_is_on_offer_where_it_is_allowed_and_nothing_else_is_asked(text: str) -> None:
-    assert re.search(decimal_patterns({}, infinite=True)[0], text)
-    assert not re.search(decimal_patterns({"ge": 0}, infinite=True)[0], text)
-    assert not re.search(decimal_patterns({"max_digits": 3}, infinite=True)[0], text)
-    assert not on_offer({}, text)
+    for core, infinite in (({}, True), ({"ge": 0}, True), ({"max_digits": 3}, True), ({}, False)):
+        found = re.search(decimal_patterns(core, infinite=infinite)[0], text) is not None
+        assert found == (infinite and not core)
