@@ -16,7 +16,6 @@ def first(text: str) -> Item:
     [
         ('"a b"', Item(Word("a b"))),
         (r'"\n\r\t\\\"\[\]\x41\u00e9\U0001F600"', Item(Word('\n\r\t\\"[]Aé😀'))),
-        ('"a\nb"', Item(Word("a\nb"))),
         ("[a-z]", Item(Characters(((97, 122),)))),
         (r"[^\x00-\x1f-]", Item(Characters(((0, 31), (45, 45)), negated=True))),
         (r"[a\-z]", Item(Characters(((97, 97), (45, 45), (122, 122))))),
@@ -48,8 +47,8 @@ def test_groups_are_rules_of_their_own():
 
 
 def test_a_count_of_what_is_counted():
-    item = first('"a"{2}*')
     grammar = parse_gbnf('root ::= "a"{2}*')
+    item = grammar.rules["root"][0][0]
     assert (item.low, item.high) == (0, None)
     assert grammar.rules[item.atom.rule] == ((Item(Word("a"), 2, 2),),)
 
@@ -61,30 +60,24 @@ def test_rules_end_with_their_lines_unless_an_alternative_begins():
 
 
 @pytest.mark.parametrize(("text", "message"), [
-    ("", "there is no rule 'root' to start with"),
     ("other ::= [a]", "there is no rule 'root' to start with; there are other"),
     ("rot ::= [a]", "did you mean 'rot'?"),
     ("root ::= thing", "there is no rule 'thing'; there are root (at line 1, column 10)"),
-    ("root ::= roots", "did you mean 'root'?"),
     ('root ::= "a"\nroot ::= "b"', "the rule 'root' is defined twice (at line 2, column 1)"),
     ('root = "a"', "`::=` must follow the name of the rule 'root'"),
     ('::= "a"', "expected the name of a rule"),
     ('root ::= "a"\n | "b"', "; a new line ends a rule, except in parentheses and after `|` (at"),
     ('root ::= "a', "the closing '\"' is missing (at line 1, column 10)"),
-    ("root ::= [a", "the closing ']' is missing"),
     ("root ::= <[a]>", "a special token is written <name>, or <[7]> by its id"),
     ("root ::= [z-a]", "this range ends before it begins"),
     ("root ::= []", "a class needs characters"),
     (r'root ::= "\q"', "unknown escape; the escapes are \\n"),
-    (r'root ::= "\x4"', "unknown escape"),
     (r'root ::= "\ud800"', "U+D800 is not a character"),
-    (r'root ::= "\U00110000"', "U+110000 is not a character"),
     ('root ::= ("a"', "this parenthesis is never closed (at line 1, column 10)"),
     ('root ::= "a")', "unexpected ')'"),
     ("root ::= *", "'*' has no item before it to repeat"),
     ('root ::= "a"{3,2}', "3 to 2 times"),
     ('root ::= "a"{x}', "a count is written {m}, {m,} or {m,n}"),
-    ('root ::= "a"{,}', "a count is written"),
     ('root ::= "a"{9999999999}', "more than 9 digits"),
 ])  # fmt: skip
 def test_what_is_no_grammar_is_refused_with_its_place(text: str, message: str):
@@ -132,7 +125,6 @@ def test_a_number_of_tokens_but_one_is_refused_by_name(token: str):
 def test_a_source_is_checked_when_it_is_made():
     with pytest.raises(SourceError, match="a grammar must be a str"):
         gw.Gbnf(b"root ::= [a]")  # pyright: ignore[reportArgumentType]
-    assert gw.Gbnf("top ::= [a]", root="top") == gw.Gbnf("top ::= [a]", "top")
 
 
 def test_of_many_rules_some_are_listed_and_what_is_not_printed_is_told():

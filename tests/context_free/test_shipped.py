@@ -45,12 +45,6 @@ def test_a_wrong_name_lists_the_right_ones_with_a_near_one() -> None:
     assert all(name.rpartition("/")[2] in listed.replace(";", "").split() for name in NAMES)
 
 
-def test_grammars_at_the_top_are_listed_first() -> None:
-    nested = ["/" in name for name in NAMES]
-    assert nested == sorted(nested)
-    assert NAMES[: nested.index(True)] == sorted(NAMES[: nested.index(True)])
-
-
 def test_marks_stand_for_what_would_not_be_seen() -> None:
     one = read("x", "// T\n//\n// accept: a␠↵⇥b␍\n// reject:\n// reject: \\n\n\n// accept: no")
     assert one.title == "T"
