@@ -10,6 +10,9 @@ from hypothesis import strategies as st
 
 import guideway as gw
 from guideway.errors import GuidewayError, UnsupportedError
+from guideway.json_schema.lowering import Lowering
+from guideway.json_schema.source import JsonSchema
+from guideway.language.derivative import Derivatives
 from guideway.language.fuel import metered
 from json_mixtures import Mixture
 from json_schemas import is_exact, machine, read_exactly, write
@@ -32,10 +35,12 @@ def no_repeated_key(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def test_an_instance_is_accepted_exactly_if_both_validators_take_it(seed):
     mixture = Mixture(seed, 2020, 8)
     engine = machine(mixture.schema)
+    whole = Derivatives(Lowering(JsonSchema(mixture.schema)).text())  # not part by part
     for _ in range(8):
         value = mixture.value()
         text, expected = write(value, mixture.chance), mixture.verdict(value)
         assert expected is None or matches(engine, text) == expected, (mixture.schema, value)
+        assert expected is None or matches(whole, json.dumps(value)) == expected, mixture.schema
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much], deadline=None)
@@ -57,11 +62,19 @@ def test_whatever_is_generated_both_validators_take(seed, key_order, whitespace,
         assert not exact or mixture.verdict(value) is not False, (mixture.schema, text)
 
 
+ENDLESS: dict[str, Any] = {
+    "type": "object",
+    "properties": {"next": {"$ref": "#/$defs/endless"}},
+    "required": ["next"],
+}
+
+
 @pytest.mark.parametrize("schema", [
     {"type": "array", "items": {"enum": [1, 2]}, "uniqueItems": True, "minItems": 3},
-    {"type": "array", "items": {"type": "boolean"}, "uniqueItems": True, "minItems": 3},
-    {"type": "object", "propertyNames": {"enum": ["a"]}, "minProperties": 2},
-    {"type": "object", "minProperties": 2, "maxProperties": 1},
+    {"type": "object", "propertyNames": {"maxLength": 0}, "minProperties": 2},
+    {"$ref": "#/$defs/endless", "$defs": {"endless": ENDLESS}},
+    {"$ref": "#/$defs/endless", "$defs": {"endless": {**ENDLESS, "minProperties": 2}}},
+    {"type": "array", "items": {"$ref": "#"}, "contains": {"$ref": "#"}},
     {"type": "array", "contains": {"type": "string"}, "items": {"type": "null"}},
     {"type": "array", "contains": {"const": 1}, "minContains": 2, "maxItems": 1},
     {"not": {}}, {"oneOf": [True, True]}, {"anyOf": [False]},

@@ -1,15 +1,17 @@
 """Closed schemas: what they allow the schema allows, and no names that it does not list."""
 
 import json
-import random
 from typing import Any
 
 import jsonschema
 import pytest
+from jsonschema import Draft202012Validator
 from pydantic import BaseModel
+from referencing import Registry
 
 import guideway as gw
 from guideway.json_schema.closed_objects import close_objects
+from json_mixtures import Mixture
 from random_walks import BYTES
 
 DRAFTS = ("draft-04/schema#", "draft-07/schema#", "draft/2019-09/schema", "draft/2020-12/schema")
@@ -93,47 +95,17 @@ def test_a_schema_is_not_closed_where_it_is_denied_by_another_name(denied: Any) 
         assert closed(schema) == schema
 
 
-def random_schema(dice: random.Random, depth: int) -> Any:
-    def part() -> Any:
-        return random_schema(dice, depth - 1)
-
-    if not depth or dice.random() < 0.2:
-        return dice.choice([A, B, {"type": "integer"}, True, {"$ref": "#/$defs/d"}, {"$ref": "#D"}])
-    leaves = [{"$ref": "#"}, part(), part()]
-    listed = {name: dice.choice(leaves) for name in dice.sample("abc", dice.randint(0, 2))}
-    some: dict[str, Any] = {
-        "properties": listed, "required": dice.sample("abc", 1), "items": part(),
-        "allOf": [part() for _ in range(dice.randint(1, 2))], "not": {"required": ["c"]},
-        "anyOf": [part(), part()], "oneOf": [part(), part()], "if": part(), "then": part(),
-        "additionalProperties": part(), "dependentSchemas": {"a": part()},
-    }  # fmt: skip
-    names = dice.sample(sorted(some), dice.randint(1, 2))
-    return {name: some[name] for name in names}
-
-
-def random_value(dice: random.Random, depth: int) -> Any:
-    if not depth or dice.random() < 0.3:
-        return dice.choice([1, "s", None])
-    if dice.random() < 0.2:
-        return [random_value(dice, depth - 1)]
-    return {name: random_value(dice, depth - 1) for name in dice.sample("abcz", dice.randint(0, 3))}
-
-
 @pytest.mark.filterwarnings("ignore::guideway.errors.GuidewayWarning")
 def test_what_a_closed_schema_allows_the_schema_allows() -> None:
     tried = 0
     for seed in range(400):
-        dice = random.Random(seed)
-        schema: Any = {
-            "$defs": {"d": {"$anchor": "D", **dice.choice([A, B])}},
-            "allOf": [random_schema(dice, 3)],
-        }
-        own, other = (jsonschema.Draft202012Validator(one) for one in (closed(schema), schema))
-        for _ in range(6):
-            value = random_value(dice, 3)
+        mixture = Mixture(seed, 2020, 14)
+        made, checker = closed(mixture.schema), Draft202012Validator.FORMAT_CHECKER
+        own = Draft202012Validator(made, format_checker=checker, registry=Registry())
+        for value in (mixture.value() for _ in range(6)):
             if own.is_valid(value):
-                tried += value != 1
-                assert other.is_valid(value), (schema, value)
+                tried += isinstance(value, dict)
+                assert mixture.verdict(value) is not False, (mixture.schema, value)
     assert tried > 150
 
 

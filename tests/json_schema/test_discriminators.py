@@ -17,6 +17,7 @@ from guideway.json_schema import meaning as json_apart
 from json_mixtures import Mixture
 from json_schemas import check_texts, machine, verdict, write
 from plain_texts import matches
+from random_walks import BYTES
 
 # Objects told apart by constants: the parts exclude each other and are the whole.
 
@@ -76,7 +77,6 @@ def test_any_schema_may_be_told_apart(monkeypatch, seed):
 
 # Values that are listed, together with other lists, with what is denied, and with other keywords.
 
-BYTES = gw.Vocabulary([bytes([byte]) for byte in range(256)] + [b"<end>"], eos_ids={256})
 OBJECTS: list[Any] = [{"id": n, "name": f"n{n}", "tags": [n % 7, n % 3]} for n in range(60)]
 ARRAYS: list[Any] = [[n, {"a": n % 2 == 1}, "x", None] for n in range(40)]
 OTHERS: list[Any] = [
@@ -88,40 +88,27 @@ OTHERS: list[Any] = [
 SOME: list[Any] = [
     {"oneOf": [{"enum": OBJECTS[:40]}, {"enum": OBJECTS[30:]}]},
     {"oneOf": [{"const": one} for one in [*OBJECTS, OBJECTS[3], *ARRAYS]]},
-    {"oneOf": [{"enum": OBJECTS[:40], "type": "object"}, {"enum": ARRAYS}, {"enum": [3]}]},
-    {"anyOf": [{"enum": OBJECTS[:40]}, {"enum": OBJECTS[30:]}, {"enum": ARRAYS[:2]}]},
     {"allOf": [{"enum": OBJECTS[:40]}, {"enum": OBJECTS[10:]}, {"not": {"const": OBJECTS[12]}}]},
     {"allOf": [{"not": {"const": one}} for one in [*OBJECTS[:9], *ARRAYS[:9]]]},
-    {"not": {"allOf": [{"not": {"const": one}} for one in [*OBJECTS[:9], *ARRAYS[:9]]]}},
     {"enum": [*OBJECTS, *ARRAYS], "not": {"enum": [*OBJECTS[5:9], *ARRAYS[3:20]]}},
     {"if": {"enum": OBJECTS[:40]}, "then": {"enum": OBJECTS[30:]}, "else": {"enum": ARRAYS}},
     {"oneOf": [{"enum": OBJECTS[:40]}, {"enum": OBJECTS[9:]}, {"required": ["x"]}, {"items": {}}]},
     {"oneOf": [{"enum": OBJECTS[:9]}, {"type": "object", "properties": {"id": {"minimum": 3}}}]},
-    {"oneOf": [{"enum": OBJECTS}, {"const": OBJECTS[1]}, {"maxProperties": 1}, {"required": []}]},
     {"enum": OBJECTS, "properties": {"id": {"minimum": 9, "not": {"enum": [12, 13]}}}},
-    {"enum": OBJECTS, "properties": {"name": {"pattern": "7"}}, "required": ["id", "name"]},
     {"enum": OBJECTS, "properties": {"name": {"maxLength": 2}, "tags": {"contains": {"const": 2}}}},
     {"enum": OBJECTS, "additionalProperties": {"type": ["string", "integer", "array"]}},
     {"enum": OBJECTS, "patternProperties": {"^n": {"not": {"format": "date"}}, "^x": False}},
     {"enum": OBJECTS, "propertyNames": {"enum": ["id", "name", "tags"]}, "maxProperties": 3},
-    {"enum": OBJECTS, "not": {"additionalProperties": {"minimum": 9}}},
     {"enum": OBJECTS, "properties": {"tags": {"uniqueItems": True, "contains": {"minimum": 4}}}},
-    {"enum": OBJECTS, "properties": {"tags": {"not": {"items": {"maximum": 4}}, "minItems": 2}}},
     {"enum": ARRAYS, "contains": {"enum": [{"a": True}, 2, 4]}, "maxContains": 1, "maxItems": 9},
-    {"enum": ARRAYS, "prefixItems": [{"not": {"multipleOf": 2}}, {"enum": [{"a": True}]}]},
     {"enum": ARRAYS[:20], "not": {"contains": {"enum": [2, 3]}}, "maxItems": 4, "minItems": 4},
-    {"enum": [[[n]] for n in range(9)], "items": {"enum": [[3], [4]]}},
     {"enum": [[n, n % 5] for n in range(30)], "not": {"uniqueItems": True}},
-    {"enum": OBJECTS[:30], "not": {"enum": OBJECTS[20:50]}, "properties": {"id": {"minimum": 4}}},
     {"enum": OBJECTS, "not": {"patternProperties": {"^i": {"minimum": 4}}}, "minProperties": 3},
-    {"enum": [[n, n % 2 == 0] for n in range(30)], "items": {"enum": [True, 1, 2, 3]}},
     {"enum": ARRAYS, "items": {"not": {"enum": [{"a": True}, [], {"b": 1}, {"c": 1}, {"d": 1}]}}},
     {"enum": ARRAYS[:5], "prefixItems": [{"enum": [0, 1]}, {"properties": {"a": {"const": True}}}]},
     {"items": {"oneOf": [{"enum": OBJECTS[:40]}, {"enum": OBJECTS[30:]}]}, "uniqueItems": True},
     {"type": "object", "not": {"enum": OBJECTS[2:4]}, "properties": {"id": {"type": "integer"}}},
-    {"not": {"enum": [*OBJECTS, *ARRAYS]}},
     {"not": {"$ref": "#/$defs/e"}, "$defs": {"e": {"enum": [*OBJECTS, *ARRAYS[:9]]}}},
-    {"properties": {"id": {"type": "integer"}}, "minItems": 1, "not": {"enum": OBJECTS + ARRAYS}},
 ]  # fmt: skip
 
 
@@ -153,14 +140,10 @@ BACKWARD: list[Any] = [{"b": {"y": [n], "x": 1}, "a": n} for n in range(40)]
     ({"enum": [*FORWARD, *BACKWARD]}, True, True),
     ({"allOf": [{"enum": FORWARD}, {"enum": BACKWARD}]}, True, False),
     ({"allOf": [{"enum": BACKWARD}, {"enum": FORWARD}]}, False, True),
-    ({"enum": BACKWARD, "properties": {"a": {"minimum": 5}, "b": {}}}, False, True),
     ({"enum": BACKWARD, "not": {"enum": FORWARD[:5]}}, False, True),
     ({"not": {"not": {"enum": BACKWARD}}}, False, True),
-    ({"allOf": [{"not": {"not": {"enum": BACKWARD}}}, {"required": ["a"]}]}, False, True),
     ({"oneOf": [{"enum": BACKWARD}, {"enum": FORWARD[:5]}]}, False, True),
-    ({"oneOf": [{"enum": BACKWARD}, {"enum": BACKWARD[:1]}, {"type": "null"}]}, False, True),
     ({"enum": BACKWARD[6:9], "properties": {"a": {"minimum": 5}}}, False, True),
-    ({"enum": [*BACKWARD[6:9], *FORWARD[6:9]], "required": ["a"]}, True, True),
 ])  # fmt: skip
 def test_an_order_is_that_of_the_first_list(schema: Any, forward: bool, backward: bool) -> None:
     around = {"properties": {"p": {"enum": FORWARD}, "q": schema, "r": {"enum": BACKWARD}}}
@@ -171,39 +154,11 @@ def test_an_order_is_that_of_the_first_list(schema: Any, forward: bool, backward
     assert not constraint.matches(json.dumps({"q": {**FORWARD[7], "a": 8}}))
 
 
-@pytest.mark.parametrize("count", [9, 40])
-def test_members_that_are_listed_come_as_listed(count: int) -> None:
-    backward = [{"z": value, "a": dict(reversed(value.items()))} for value in FORWARD[:count]]
+def test_members_that_are_listed_come_as_listed() -> None:
+    backward = [{"z": value, "a": dict(reversed(value.items()))} for value in FORWARD]
     schema = {"enum": backward, "properties": {"z": {"not": {"const": FORWARD[1]}}}}
     wrong = [json.dumps({"z": FORWARD[7], "a": FORWARD[7]}), json.dumps(backward[1])]
     check_texts(schema, [json.dumps(backward[7])], wrong, key_order="declared")
-
-
-LISTED: list[Any] = [{"id": n, "tags": [n % 7]} for n in range(1500)]
-
-
-@pytest.mark.parametrize(("schema", "right"), [
-    *(({name: [{"enum": LISTED[:1000]}, {"enum": LISTED[500:]}]}, right)
-      for name, right in (("oneOf", [0, 1400]), ("anyOf", [0, 700, 1400]), ("allOf", [700]))),
-    ({"oneOf": [{"const": value} for value in LISTED[:900]]}, [0, 700]),
-])  # fmt: skip
-def test_lists_by_the_thousand_take_no_look_at_each_pair(schema: Any, right: list[int]) -> None:
-    constraint = gw.compile(gw.JsonSchema(schema), BYTES, gw.Budget.untrusted())
-    found = [n for n in (0, 700, 1400) if constraint.matches(json.dumps(LISTED[n]))]
-    assert found == right
-
-
-DEEP = ["[" * 600 + str(n) + "]" * 600 for n in range(30)]
-
-
-@pytest.mark.parametrize("schema", [
-    f'{{"enum": [{",".join(DEEP)}]}}', {"oneOf": [{"minLength": n} for n in range(700)]},
-])  # fmt: skip
-def test_what_takes_long_is_refused(schema: Any) -> None:
-    with pytest.raises(gw.LimitError, match="parts of automata"):
-        gw.compile(gw.JsonSchema(schema), BYTES, gw.Budget.untrusted())
-    few = gw.JsonSchema(f'{{"enum": [{",".join(DEEP[:2])}]}}')
-    assert gw.compile(few, BYTES, gw.Budget.untrusted()).matches(DEEP[1])
 
 
 # Very many branches of one value each, which are read as one list; `jsonschema` is the oracle.
@@ -216,14 +171,12 @@ LISTED_VALUES = [
     None, True, False, 0, 1, 3, 4, 5.0, 72, 73, 4.5, "", "a", "b", [], [3], {}, {"a": 3},
 ]  # fmt: skip
 BESIDE: list[list[Any]] = [
-    [], MANY, [{"const": 3}], [{"const": 3.0, "title": "three"}, {"const": 3}],
+    [], MANY, [{"const": 3.0, "title": "three"}, {"const": 3}],
     [{"const": True}, {"const": 1}, {"const": None}, {"const": False}],
-    [{"const": 1}, {"const": 1.0}],
     [{"type": "string", "const": "a"}, {"const": "b", "$comment": "said before"}],
-    [{"type": "string", "const": "a"}, {"const": "a"}], [{"type": "string", "const": 73}],
-    [{"type": "integer", "const": 4.5}], [{"type": "boolean", "const": True}],
+    [{"type": "string", "const": 73}], [{"type": "integer", "const": 4.5}],
     [{"type": ["string", "null"], "const": "a"}], [{"const": [3]}, {"const": {"a": 3}}],
-    [{"const": 73, "minimum": 74}, {"enum": ["a", None]}], [True], [False], [{}],
+    [{"const": 73, "minimum": 74}, {"enum": ["a", None]}], [True], [False],
     [{"type": "string"}], [{"$ref": "#/$defs/a"}],
 ]  # fmt: skip
 AROUND: list[Any] = [

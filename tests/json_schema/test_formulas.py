@@ -72,14 +72,6 @@ def test_equal_formulas_are_the_same_and_absorb_what_adds_nothing():
     ]
 
 
-@pytest.mark.untraced
-def test_a_formula_nested_deeply_is_read_without_recursion():
-    formula = A
-    for level in range(5_000):
-        formula = all_of(leaf(formulas.Holds(f"{level}")), any_of(B, formula))
-    assert formulas.opposite(formulas.opposite(formula)) is formula
-
-
 # Reading a part: the alternatives mean what the formula means when its atoms have been read.
 
 RESTS = ("d", "e", "f", "g", "h")
@@ -190,38 +182,6 @@ def test_too_many_choices_are_refused_while_compiling(monkeypatch):
     with metered(lambda parts: None), pytest.raises(LimitError, match="more than 2 choices"):
         first_case(formula, lambda case: True, lambda case: False)
     assert first_case(formula, lambda case: True, lambda case: False) is False
-
-
-def test_contradictions_are_seen_before_a_choice_is_made():
-    """Eight values, each so and with one name or not so and with another, in 2^8 closed sets."""
-    names = [f"k{n}" for n in range(8)]
-    so = {name: all_of(formulas.named(name, YES), leaf(Required(name))) for name in names}
-    parts = [
-        any_of(
-            all_of(so[name], leaf(Required("a" + name))),
-            all_of(formulas.named(name, NO), leaf(Required("b" + name))),
-        )
-        for name in names
-    ]
-    sets: list[Formula] = []
-    for signs in product([True, False], repeat=8):
-        held = [name for name, sign in zip(names, signs, strict=True) if sign]
-        others = ("ab"[not sign] + name for name, sign in zip(names, signs, strict=True))
-        closed = formulas.matching(formulas.Beside(frozenset([*held, *others]), ()), FALSE)
-        sets.append(all_of(*(so[name] for name in held), closed))
-    asked: list[int] = []
-
-    def may_hold(case: tuple[object, ...]) -> bool:
-        asked.append(len(case))
-        needed = {atom.name for atom in case if isinstance(atom, Required)}
-        closed = [atom.keys.names for atom in case if isinstance(atom, formulas.Matching)]
-        values = {(atom.name, atom.value) for atom in case if isinstance(atom, formulas.Named)}
-        torn = {name for name, value in values if value is YES and (name, NO) in values}
-        return needed.isdisjoint(torn) and all(seen >= needed for seen in closed)
-
-    formula = all_of(*parts, any_of(*sets), leaf(Required("k0")))
-    assert first_case(formula, may_hold, may_hold) is True
-    assert len(asked) < 100
 
 
 def one_of(count: int) -> dict[str, Any]:

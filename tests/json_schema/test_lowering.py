@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 import guideway as gw
 from guideway.constraint.lowering import lower_source
 from guideway.json_schema.lowering import Lowering, explain_conflict, lower_json_schema, mismatch
-from guideway.json_schema.satisfiability.lazy_parts import find_lazy_parts
 from guideway.json_schema.source import JsonSchema
 from guideway.language.derivative import Derivatives
 from guideway.language.finite_languages import Decisions
@@ -83,79 +82,46 @@ NODE = {
     "required": ["value", "other"],
     "additionalProperties": WORDS,
 }
-SCHEMAS: list[Any] = [
-    NODE, {**NODE, "type": ["object", "array", "string"], "items": TEXT, "maxLength": 1},
+TEXTS_ONLY = {"type": "object", "oneOf": [TEXT, {"$ref": "#/$defs/word"}], "minProperties": 0}
+ORDERED: list[Any] = [  # where an order of keys changes nothing
+    {**NODE, "type": ["object", "array", "string"], "items": TEXT, "maxLength": 1},
     {"properties": {"a": TEXT, "b": False}, "minItems": 1, "maxItems": 2},
     {"type": "array", "prefixItems": [TEXT, WORDS], "items": {"type": "array"}, "minItems": 1},
-    {"type": "array", "items": False},
     {"anyOf": [AGAIN, {"anyOf": [AGAIN, True, False]}], "$defs": {"a": NODE}},
     {"anyOf": [AGAIN, AGAIN], "$defs": {"a": {"anyOf": [TEXT, WORDS]}}},
-    {"oneOf": [TEXT, {"type": "object", "required": ["a"]}]},
-    {"type": "object", "additionalProperties": {"items": {"type": "number", "maximum": 2}}},
-    {"enum": [[1], {"a": "b"}, "a"]}, {"type": "object"}, {"minLength": 1},
+    {"enum": [[1], {"a": "b"}, "a"]}, {**NODE, "minProperties": 3},
     {"type": "object", "propertyNames": {"type": "string"}, "additionalProperties": TEXT},
-    {"propertyNames": {}, "properties": {"a": TEXT}, "required": ["b"]},
-    {"type": ["object", "array"], "propertyNames": {"type": "string"}, "minItems": 1},
-]  # fmt: skip
-LATE: list[Any] = [
-    {"uniqueItems": True, "items": WORDS},
-    {"type": "array", "uniqueItems": True, "minItems": 1},
-    {"patternProperties": {"^[a-x]$": {"items": {"type": "integer"}}}},
-    {"type": "object", "patternProperties": {".": WORDS}, "additionalProperties": False},
-    {"patternProperties": {"^o": WORDS, "^v": {"minimum": 3}}, "properties": {"a": TEXT}},
-    {**NODE, "anyOf": [{"required": ["x"]}, {"required": ["next"]}]},
-    {"minProperties": 1, "properties": {"a": TEXT, "b": False}, "additionalProperties": False},
-    {"type": "object", "oneOf": [{"required": ["a"]}, {"required": ["value"]}]},
-    {"oneOf": [{"required": ["a"]}, {"required": ["b"]}], "properties": {"a": WORDS}},
-    {"not": {"required": ["a"]}},
-    {"not": {"required": ["value", "next"]}, "required": ["value"]},
-    {"dependentRequired": {"value": ["next"]}, "properties": {"a": TEXT}},
-    {"minProperties": 1, "maxProperties": 2, "properties": {"a": TEXT}},
-    {"properties": {"x": {"uniqueItems": True, "items": {"not": {"required": ["a"]}}}}},
-    {"items": {"uniqueItems": True, "items": {"patternProperties": {"^a": WORDS}}}},
-    {"allOf": [{"properties": {"a": WORDS}}, {"properties": {"value": {"minimum": 3}}}]},
-    {"allOf": [AGAIN, {"required": ["other"]}], "$defs": {"a": {"properties": {"a": TEXT}}}},
-    {"type": "object", "properties": {"x": {"items": {"type": "integer"}}}, "required": ["value"],
-     "allOf": [{"allOf": [AGAIN, AGAIN]}, {"required": ["other"]}],
-     "$defs": {"a": {"properties": {"value": {"type": ["integer", "null"]}}}}},
-]  # fmt: skip
-EITHER = {"oneOf": [
-    {"required": ["value"], "properties": {"other": {"oneOf": [WORDS, {"type": "null"}]}}},
-    {"properties": {"x": {"type": "array", "items": {"type": "integer"}}, "a": TEXT}},
-]}  # fmt: skip
-LATE += [EITHER, {"type": "object", **EITHER}, {"items": EITHER, "properties": {"next": EITHER}}]
-SCHEMAS += [
-    {**NODE, "minProperties": 3},
     {"oneOf": [{"const": "a"}, {"enum": [1, None]}, {"type": "object", "required": ["a"]}]},
     {"items": {"multipleOf": 3}, "properties": {"value": {"type": "integer", "multipleOf": 0.5}}},
-    {"oneOf": [{"type": "object", "properties": {"a": WORDS}, "required": ["a"]},
-               {"type": "object", "properties": {"value": {}}, "additionalProperties": False}]},
     {"oneOf": [{"type": "object", "properties": {"value": {}, "next": {}, "other": {"const": word}},
                 "required": ["other"]} for word in "abc"]},
-]  # fmt: skip
-TEXTS_ONLY = {"type": "object", "oneOf": [TEXT, {"$ref": "#/$defs/word"}], "minProperties": 0}
-SCHEMAS += [  # parts without an instance, as their types exclude each other
-    {"properties": {"a": TEXTS_ONLY, "value": {}}, "$defs": {"word": WORDS | TEXT}},
+    # Parts without an instance, as their types exclude each other.
     {"required": ["a"], "properties": {"a": TEXTS_ONLY}, "$defs": {"word": {"type": "string"}}},
     {"anyOf": [TEXTS_ONLY, {"items": TEXTS_ONLY}], "$defs": {"word": {"type": ["null"]}}},
     {"items": {"type": "integer", "anyOf": [{"type": "number"}, False]}, "additionalProperties":
      {"type": ["number", "null"], "anyOf": [{"type": "string"}, {"type": ["array", "object"]}]}},
-    {"items": {"type": "number", "anyOf": [{"type": "integer"}], "minLength": 1}},
 ]  # fmt: skip
-NOT_B = {
-    "not": {"const": "b"},
-    "type": ["string", "integer"],
-    "unevaluatedItems": True,
-}  # which is decided
-MIXED: list[Any] = [
+NOT_B = {"not": {"const": "b"}, "type": ["string", "integer"], "unevaluatedItems": True}
+EITHER = {"oneOf": [
+    {"required": ["value"], "properties": {"other": {"oneOf": [WORDS, {"type": "null"}]}}},
+    {"properties": {"x": {"type": "array", "items": {"type": "integer"}}, "a": TEXT}},
+]}  # fmt: skip
+SCHEMAS: list[Any] = [
+    *ORDERED, {"type": "array", "uniqueItems": True, "minItems": 1},
+    {"patternProperties": {"^o": WORDS, "^v": {"minimum": 3}}, "properties": {"a": TEXT}},
+    {**NODE, "anyOf": [{"required": ["x"]}, {"required": ["next"]}]},
+    {"not": {"required": ["value", "next"]}, "required": ["value"]},
+    {"dependentRequired": {"value": ["next"]}, "properties": {"a": TEXT}},
+    {"items": {"uniqueItems": True, "items": {"patternProperties": {"^a": WORDS}}}},
+    {"type": "object", "properties": {"x": {"items": {"type": "integer"}}}, "required": ["value"],
+     "allOf": [{"allOf": [AGAIN, AGAIN]}, {"required": ["other"]}],
+     "$defs": {"a": {"properties": {"value": {"type": ["integer", "null"]}}}}},
+    {"items": EITHER, "properties": {"next": EITHER}},
+    # Beside what is decided at once.
     {"properties": {"a": NOT_B, "value": {"minimum": 3}}, "additionalProperties": WORDS},
     {"minItems": 1, "prefixItems": [NOT_B, {"anyOf": [NOT_B, WORDS]}], "maxItems": 2},
-    {"items": {"$ref": "#/$defs/a", "maxLength": 1}, "$defs": {"a": {"anyOf": [TEXT, NODE]}}},
     {"oneOf": [NODE, {"required": ["a"]}, {"type": "array", "items": NOT_B}]},
-    {"type": "object", "required": ["a"], "properties": {"a": {"allOf": [WORDS, NOT_B]}}},
-    {"patternProperties": {"^[a-x]$": {"items": {"type": "integer"}}}, "properties": {"a": TEXT}},
     {"patternProperties": {"^a": NOT_B}, "uniqueItems": True},
-    {"uniqueItems": True, "items": NOT_B},
     {"allOf": [{"properties": {"a": {"not": {}}}}, {"items": TEXT}]},
 ]  # fmt: skip
 INSTANCES: list[Any] = [
@@ -167,17 +133,10 @@ INSTANCES: list[Any] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("schema", [*SCHEMAS, *LATE, *MIXED])
+@pytest.mark.parametrize("schema", SCHEMAS)
 @pytest.mark.parametrize("order", ["any", "declared"])
 def test_both_ways_allow_what_the_validators_allow(schema: Any, order: Any) -> None:
     source = JsonSchema(schema, key_order=order)
-    found = find_lazy_parts(json.loads(source.text), strict=False)
-    assert found is not None
-    if schema in LATE:
-        assert found.late
-        assert not found.decided
-    elif schema in MIXED:
-        assert found.decided or found.late
     apart, whole = Derivatives(lower_json_schema(source)), Derivatives(Lowering(source).text())
     for engine in (apart, whole):
         assert engine.alive(engine.start())
@@ -186,7 +145,7 @@ def test_both_ways_allow_what_the_validators_allow(schema: Any, order: Any) -> N
         text = json.dumps(instance)
         allowed = matches(apart, text)
         assert allowed is matches(whole, text), text
-        if order == "any" or schema in SCHEMAS:
+        if order == "any" or schema in ORDERED:
             assert allowed is verdict(schema, instance), text
 
 
@@ -213,14 +172,10 @@ def conflict_of(source: JsonSchema) -> gw.UnsatisfiableError:
     ("schema", "place", "conflict"),
     [
         ({"type": "integer", "minimum": 5, "maximum": 3}, "", ("minimum", "maximum")),
-        ({"type": "integer", "exclusiveMinimum": 1, "exclusiveMaximum": 2, "title": "t"}, "",
-         ("exclusiveMinimum", "exclusiveMaximum")),
         ({"type": "string", "enum": [1, 2]}, "", ("type", "enum")),
         ({"enum": []}, "", ("enum",)),
-        ({"type": "number", "enum": [1, 2], "minimum": 4}, "", ("enum", "minimum")),
         ({"type": "string", "pattern": "^ab$", "minLength": 3}, "", ("pattern", "minLength")),
         ({"type": "string", "format": "date", "pattern": "x"}, "", ("format", "pattern")),
-        ({"enum": ["a", "b"], "pattern": "c"}, "", ("enum", "pattern")),
         ({"type": "array", "minItems": 2, "maxItems": 1}, "", ("minItems", "maxItems")),
         ({"enum": [1, 2, 3], "minimum": 2, "maximum": 2, "exclusiveMaximum": 2, "title": "t"}, "",
          ("enum", "minimum", "exclusiveMaximum")),
@@ -229,8 +184,6 @@ def conflict_of(source: JsonSchema) -> gw.UnsatisfiableError:
          ("/allOf/0/type", "/allOf/1/type")),
         ({"anyOf": [{"type": "null", "enum": [1]}, False]}, "",
          ("/anyOf/0/type", "/anyOf/0/enum", "/anyOf/1/false")),
-        ({"type": "object", "properties": {"a": {"type": "string", "minLength": 4, "maxLength": 2}},
-          "required": ["a"]}, "/properties/a", ("minLength", "maxLength", 'required "a"')),
         ({"type": "object", "required": ["b"],
           "properties": {"a": True, "b": {"type": "string", "minLength": 4, "maxLength": 2}}},
          "/properties/b", ("minLength", "maxLength", 'required "b"')),
@@ -252,8 +205,6 @@ def conflict_of(source: JsonSchema) -> gw.UnsatisfiableError:
          "/properties/a", ("/properties/a/const", "/const/a", 'required "a"')),
         ({"$schema": "http://json-schema.org/draft-04/schema#", "type": "integer", "minimum": 3,
           "exclusiveMinimum": True, "maximum": 3}, "", ("minimum", "exclusiveMinimum", "maximum")),
-        ({"type": "integer", "minimum": 1, "maximum": 9, "enum": [0, 10]}, "",
-         ("minimum", "maximum", "enum")),
     ],
 )  # fmt: skip
 def test_the_conflict_is_named(schema, place, conflict):
@@ -267,9 +218,8 @@ def test_a_conflict_in_a_resource_names_all_keywords():
     assert error.conflict == ("/type", "/minLength", "/maxLength")
 
 
-@pytest.mark.parametrize("depth", [500, 3000])
-def test_a_conflict_in_a_deep_schema_is_told(depth):
-    text = '{"anyOf":[' * depth + '{"type":"null","enum":[1]}' + "]}" * depth
+def test_a_conflict_in_a_deep_schema_is_told():
+    text = '{"anyOf":[' * 3000 + '{"type":"null","enum":[1]}' + "]}" * 3000
     error = conflict_of(JsonSchema(text))
     assert len(str(error)) <= 500
     shallow = conflict_of(JsonSchema(f'{{"type":"null","const":1,"$defs":{text}}}'))
@@ -293,32 +243,17 @@ PAIRS: list[tuple[Any, Any]] = [
     ({"type": ["number", "string"]}, {"minimum": 1, "maxLength": 2}),
     ({"type": "integer"}, {"multipleOf": 2.5}),
     # What is read by itself: an identifier, anchors and definitions of one name, and a draft.
-    (
-        {"$id": "http://x/s", "$defs": {"d": {"type": "integer"}}, "items": {"$ref": "#/$defs/d"}},
-        {"$id": "http://x/s", "$defs": {"d": {"minimum": 2}}, "items": {"$ref": "#/$defs/d"}},
-    ),
-    (
-        {"$schema": DRAFT4, "minimum": 1, "exclusiveMinimum": True, "maximum": 9},
-        {"$schema": DRAFT7, "exclusiveMaximum": 7},
-    ),
-    (
-        {"$schema": DRAFT7, "items": [{"type": "string"}], "additionalItems": {"type": "integer"}},
-        {"prefixItems": [{"type": "string"}], "minItems": 1},
-    ),
-    (
-        {
-            "$schema": DRAFT7,
-            "$ref": "#/definitions/d",
-            "maxItems": 0,
-            "definitions": {"d": {"minItems": 1}},
-        },
-        {"maxItems": 3},
-    ),
+    ({"$id": "http://x/s", "$defs": {"d": {"type": "integer"}}, "items": {"$ref": "#/$defs/d"}},
+     {"$id": "http://x/s", "$defs": {"d": {"minimum": 2}}, "items": {"$ref": "#/$defs/d"}}),
+    ({"$schema": DRAFT4, "minimum": 1, "exclusiveMinimum": True, "maximum": 9},
+     {"$schema": DRAFT7, "exclusiveMaximum": 7}),
+    ({"$schema": DRAFT7, "items": [{"type": "string"}], "additionalItems": {"type": "integer"}},
+     {"prefixItems": [{"type": "string"}], "minItems": 1}),
+    ({"$schema": DRAFT7, "$ref": "#/definitions/d", "maxItems": 0,
+      "definitions": {"d": {"minItems": 1}}}, {"maxItems": 3}),
     ({"unevaluatedProperties": False, "properties": {"a": True}}, {"properties": {"b": True}}),
-    (
-        {"$dynamicAnchor": "n", "additionalProperties": {"$dynamicRef": "#n"}, "type": "object"},
-        {"required": ["a"]},
-    ),
+    ({"$dynamicAnchor": "n", "additionalProperties": {"$dynamicRef": "#n"}, "type": "object"},
+     {"required": ["a"]}),
     ({"oneOf": [{"required": ["a"]}, {"required": ["b"]}]}, {"not": {"required": ["c"]}}),
     ({"enum": [1, "a", [1], {"a": 1}]}, {"const": {"a": 1}}),
     ({"patternProperties": {"-": {"type": "integer"}}}, {"propertyNames": {"minLength": 2}}),

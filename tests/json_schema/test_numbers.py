@@ -17,7 +17,6 @@ from pydantic import Field
 import guideway as gw
 from guideway.automaton.token_tries import unpack
 from guideway.errors import LimitError, UnsupportedError
-from guideway.json_schema.formulas import exact
 from guideway.json_schema.numbers import (
     BEYOND,
     all_but,
@@ -29,10 +28,8 @@ from guideway.json_schema.numbers import (
     number_range,
     one_of,
 )
-from guideway.json_schema.text import read_json
 from guideway.json_schema.tree import Bound, Numbers
 from guideway.language.derivative import Derivatives
-from guideway.language.expr import EMPTY
 from guideway.language.nodes import Expr
 from guideway.language.regular import contains
 from json_schemas import check_texts, machine
@@ -74,15 +71,10 @@ def inside(value: Decimal, lower: Bound | None, upper: Bound | None) -> bool:
 
 
 def integer_range(
-    lower: Bound | None = None, upper: Bound | None = None, *, plain: bool = False
+    lower: Bound | None = None, upper: Bound | None = None, *, plain: bool = False, **said: bool
 ) -> Expr:
     lowers, uppers = () if lower is None else (lower,), () if upper is None else (upper,)
-    return lower_numbers(Numbers(integer=True, lower=lowers, upper=uppers), plain=plain)
-
-
-def digits_range(lower: Bound | None, upper: Bound | None) -> Expr:
-    lowers, uppers = () if lower is None else (lower,), () if upper is None else (upper,)
-    return lower_numbers(Numbers(integer=True, digits=True, lower=lowers, upper=uppers))
+    return lower_numbers(Numbers(integer=True, lower=lowers, upper=uppers, **said), plain=plain)
 
 
 def is_told(text: str) -> bool:
@@ -104,7 +96,7 @@ def test_every_bound_admits_exactly_the_integers_on_its_side(limit):
                 for plain in (False, True):
                     engine = Derivatives(make(lower, upper, plain=plain))
                     assert [text for _, text in texts if matches(engine, text)] == expected
-            engine = Derivatives(digits_range(lower, upper))
+            engine = Derivatives(integer_range(lower, upper, digits=True))
             assert [text for _, text in texts if matches(engine, text)] == expected
 
 
@@ -247,10 +239,7 @@ def test_without_bounds_any_number_is_jsons_grammar(text):
        st.lists(spellings()))  # fmt: skip
 def test_one_number_has_all_its_spellings_and_no_other(value, texts):
     engine = Derivatives(exactly(value))
-    for text in (f"{value:f}", f"{value:.30f}", f"{value:E}", f"{value:.40e}"):
-        if NORMAL.fullmatch(text) or DECIMAL.fullmatch(text):
-            assert matches(engine, text) == (Decimal(text) == value)
-    for text in texts:
+    for text in (f"{value:f}", f"{value:.30f}", f"{value:E}", f"{value:.40e}", *texts):
         if NORMAL.fullmatch(text) or DECIMAL.fullmatch(text):
             assert matches(engine, text) == (Decimal(text) == value)
 
@@ -275,9 +264,8 @@ def test_zero_has_every_sign_and_exponent_but_plain_only_one_digit():
         assert reads(number_range(lower=Bound(Decimal(0))), text)
         assert reads(integer_range(upper=Bound(Decimal(0))), text)
         assert not reads(number_range(lower=Bound(Decimal(0), exclusive=True)), text)
-    assert [
-        text for text in ("0", "-0", "0.0") if reads(exactly(Decimal(0), plain=True), text)
-    ] == ["0"]
+    plain_zero = exactly(Decimal(0), plain=True)
+    assert [text for text in ("0", "-0", "0.0") if reads(plain_zero, text)] == ["0"]
     assert not reads(integer_range(plain=True), "-0")
     assert reads(number_range(plain=True), "-0.0")
 
@@ -295,13 +283,6 @@ def test_bounds_of_hundreds_of_digits_are_exact():
     assert reads(small, "1e-200")
     assert not reads(small, "1.1e-200")
     assert reads(small, "0." + "0" * 200 + "1")
-
-
-def test_crossed_bounds_leave_nothing():
-    assert number_range(Bound(Decimal(1)), Bound(Decimal(-1))) is EMPTY
-    assert number_range(None, Bound(Decimal(0), exclusive=True)) is not EMPTY
-    engine = Derivatives(integer_range(Bound(Decimal(5)), Bound(Decimal(3)), plain=True))
-    assert not engine.alive(engine.start())
 
 
 def test_factors_with_too_many_rests_together_are_refused() -> None:
@@ -352,7 +333,6 @@ def test_what_is_longer_or_greater_is_not(number: str) -> None:
      ["1", "0.33333333333333333333"]),
     ({"type": "number", "multipleOf": 0.5}, ["2.5"], ["2.3"]),
     ({"enum": [1, 0.1234567890123456789]}, ["1", "0.12345678901234568"], []),
-    ({"type": "string"}, ['"a"'], []),
     ({"anyOf": [{"type": "number", "format": "double"}, {"type": "integer"}], "format": ""},
      ["1" * 30], []),
 ])  # fmt: skip
@@ -372,7 +352,6 @@ def test_other_keywords_hold_beside_the_format(
     (Annotated[Decimal, Field(max_digits=4, decimal_places=2, ge=0)], ["12.34", "0.5"],
      ["1.230", "-1"]),
     (Annotated[Decimal, Field(ge=Decimal("0.5"))], ["0.5", "1"], ["0." + "9" * 29]),
-    (Annotated[Decimal, Field(max_digits=2, decimal_places=2)], ["0.12"], ["0.120", "1"]),
 ])  # fmt: skip
 def test_decimals_end_where_more_digits_tell_nothing_apart(
     kind: Any, offered: list[str], beyond: list[str]
@@ -426,29 +405,12 @@ def test_none_and_all_but_of_what_is_far_away():
     assert not matches(one, "1.2e-5000")
 
 
-def test_long_numbers_are_written_in_two_forms():
-    digits = "12345" * 200
-    engine = Derivatives(exactly(Decimal(f"0.{digits}")))
-    for told in (f"0.{digits}", f"0.{digits}00", f"{digits[:1]}.{digits[1:]}e-1"):
-        assert matches(engine, told)
-    assert not matches(engine, f"0.{digits}1")
-
-
-def test_nothing_is_nothing_whatever_its_exponent():
-    assert read_json("[0e9999999999999999999, 0.00E-4001, -0.0]") == [0, 0, 0]
-    assert exact(read_json("0.0e99999999999999999999")) == exact(0)
-
-
 # Number keywords together.
 
 
 def test_where_no_item_is_left_a_long_exponent_is_not_searched() -> None:
-    schema = {
-        "type": "array",
-        "uniqueItems": True,
-        "contains": {"multipleOf": 1},
-        "not": {"items": {"type": "integer"}},
-    }
+    schema = {"type": "array", "uniqueItems": True, "contains": {"multipleOf": 1},
+              "not": {"items": {"type": "integer"}}}  # fmt: skip
     constraint = gw.compile(gw.JsonSchema(schema, whitespace="compact"), BYTES)
     state = constraint.start()
     for byte in b"[1E1417":  # a mask took 30 s here

@@ -39,24 +39,18 @@ def test_text_keeps_the_order_and_the_digits_of_the_schema():
     [
         ({"type": "strin"}, "/type", ["null, boolean", '"strin"', "did you mean 'string'?"]),
         ({"type": ["null", 3]}, "/type", ["not 3"]), ({"type": []}, "/type", ["not []"]),
-        ({"type": None}, "/type", ["not null"]),
-        ({"required": "a"}, "/required", ["an array", 'not "a"']),
         ({"required": ["a", 1]}, "/required", ["an array of strings", "not 1"]),
         ({"minLength": -1}, "/minLength", ["a count (0 or more)", "not -1"]),
         ({"maxItems": 1.5}, "/maxItems", ["not 1.5"]),
-        ({"maxLength": "3"}, "/maxLength", ["a count", 'not "3"']),
         ({"multipleOf": 0}, "/multipleOf", ["more than 0", "not 0"]),
         ({"minimum": True}, "/minimum", ["a number", "not true"]),
         ({"minimum": None}, "/minimum", ["must not be null"]),
-        ({"exclusiveMinimum": True}, "/exclusiveMinimum", ["a number", "not true"]),
         ({"properties": []}, "/properties", ["an object of schemas", "not []"]),
-        ({"properties": {"a": 1}}, "/properties/a", ["an object or a boolean", "not 1"]),
         ({"items": "x"}, "/items", ["a schema must be", 'not "x"']),
         ({"items": [True]}, "/items", ["prefixItems"]),
         ({"prefixItems": []}, "/prefixItems", ["one or more schemas"]),
         ({"anyOf": {}}, "/anyOf", ["an array", "not {}"]),
-        ({"allOf": []}, "/allOf", ["one or more schemas"]), ({"enum": 1}, "/enum", ["an array"]),
-        ({"pattern": 1}, "/pattern", ["a string"]), ({"format": 1}, "/format", ["a string"]),
+        ({"enum": 1}, "/enum", ["an array"]), ({"pattern": 1}, "/pattern", ["a string"]),
         ({"items": {"pattern": "(a"}}, "/items/pattern", ["\n  (a\n"]),
         ({"$ref": 1}, "/$ref", ["a string", "not 1"]),
         ({"$ref": "#/$defs/persn", "$defs": {"person": {}}}, "/$ref", ["'person'", "is wrong"]),
@@ -65,7 +59,6 @@ def test_text_keeps_the_order_and_the_digits_of_the_schema():
         ({"$schema": 1}, "/$schema", ["a string"]),
         ({"dependentRequired": {"a": {}}}, "/dependentRequired/a", []),
         ({"$schema": DRAFT_7, "dependencies": {"a": "b"}}, "/dependencies/a", []),
-        ({"unevaluatedItems": 3}, "/unevaluatedItems", []), ({"contains": []}, "/contains", []),
         ({"patternProperties": {"(": True}}, "/patternProperties/(", []),
         ("[1]", "", ["a schema must be an object or a boolean, not an array"]),
         ({"$ref": "#"}, "", ["refers to itself"]),
@@ -92,19 +85,15 @@ def test_a_keyword_of_another_draft_is_an_annotation(draft, schema):
     assert root({"$schema": draft, **schema}).keywords == ()
 
 
-@pytest.mark.parametrize("name", [
-    "title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly",
-    "$comment", "$id", "$defs", "definitions", "discriminator", "contentMediaType", "x-order",
-    "propertyOrdering", "_format", "nullable", "ref", "name", "id", "requred", "minlength",
-    "extends",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "name", ["title", "$id", "$defs", "contentMediaType", "x-order", "requred"]
+)
 def test_annotations_and_foreign_names_say_nothing(name):
     assert root({name: "anything"}).keywords == ()
 
 
 @pytest.mark.parametrize(("schema", "place", "words"), [
     ({"$ref": "https://example.com/s"}, "/$ref", ["https://example.com/s", "resources="]),
-    ({"$ref": "other.json#/a"}, "/$ref", ["other.json#/a"]),
     ({"$schema": "http://json-schema.org/draft-03/schema#"}, "/$schema", ["draft-03"]),
     ({"items": {"multipleOf": 998244353}}, "/items/multipleOf", ["998244353", "1024"]),
     ({"items": {"pattern": r"\p{Script=Greek}"}}, "/items/pattern", ["Script", "category"]),
@@ -126,9 +115,8 @@ def test_formats_are_annotations_unless_they_are_known_or_strict():
 # References and drafts
 
 
-@pytest.mark.parametrize("scheme", ["http", "https"])
-def test_the_schema_that_names_no_version_is_the_latest_one(scheme):
-    schema = {"$schema": f"{scheme}://json-schema.org/schema#", "prefixItems": [{"type": "null"}]}
+def test_the_schema_that_names_no_version_is_the_latest_one():
+    schema = {"$schema": "http://json-schema.org/schema#", "prefixItems": [{"type": "null"}]}
     assert "#/prefixItems/0" in parse(schema).schemas  # 2020-12 alone has these
 
 
@@ -149,17 +137,6 @@ def test_resources_are_reached_by_uri_and_name_themselves_in_errors():
 # Depth
 
 
-@pytest.mark.untraced
-@pytest.mark.parametrize("depth", [1, 200, 3000])
-def test_schemas_may_nest_as_deep_as_they_like(depth):
-    by_items: dict[str, Any] = {"type": "null"}
-    by_properties: dict[str, Any] = {"type": "null"}
-    for _ in range(depth):
-        by_items = {"items": by_items}
-        by_properties = {"properties": {"a": by_properties}}
-    assert len(parse(by_items).schemas) == len(parse(by_properties).schemas) == depth + 2
-
-
 def test_deep_places_are_told_apart_and_referred_to():
     deep: dict[str, Any] = {"$anchor": "here", "type": "null"}
     for _ in range(600):
@@ -170,12 +147,6 @@ def test_deep_places_are_told_apart_and_referred_to():
     first, second = (document.schemas[f"#/prefixItems/{n}"].all_of for n in (1, 2))
     assert first == second
     assert document.schemas[first[0]].kinds == {"null"}
-
-
-def test_a_long_chain_of_references_has_no_depth():
-    chain = {f"d{i}": {"$ref": f"#/$defs/d{i + 1}"} for i in range(5000)}
-    document = parse({"$ref": "#/$defs/d0", "$defs": {**chain, "d5000": {"type": "null"}}})
-    assert len(document.schemas) == 5003
 
 
 # The source
@@ -194,7 +165,6 @@ def test_sources_are_equal_by_content():
     (lambda: JsonSchema(True, key_order="declred"), "key_order is 'declred'.*'declared'\\?"),
     (lambda: JsonSchema(True, whitespace="none"), "'any', 'compact', 'natural'"),
     (lambda: JsonSchema(True, spelling=3), "spelling is 3"),
-    (lambda: JsonSchema(True, formats="all"), "formats is 'all'"),
     (lambda: JsonSchema(3), "a schema must be a dict, a bool or JSON text, not 3"),
     (lambda: JsonSchema("\ud800"), "lone surrogate"),
     (lambda: JsonSchema(True, resources={"u": 1}), "resource 'u' must be a dict"),

@@ -43,7 +43,7 @@ def test_what_python_writes_otherwise_is_read_exactly():
     assert read_json(write_json({"a": (1, 2)})) == {"a": [1, 2]}
     digits = "0." + "123456789" * 20
     assert read_json(digits) == Decimal(digits)
-    assert read_json("0e99999") == 0
+    assert read_json("[0e9999999999999999999, 0.00E-4001, -0.0]") == [0, 0, 0]
     text = '{"x": {"a": 1, "b": 2, "a": 3}}'  # of a repeated key the last value counts
     assert read_json(text) == json.loads(text) == {"x": {"a": 3, "b": 2}}
     assert write_plain(read_json('[15, "\\u00e9"]')) == '[15,"\\u00e9"]'
@@ -103,7 +103,7 @@ def test_a_python_value_that_is_no_json_is_refused_with_its_place(value, place, 
 
 @pytest.mark.untraced
 @pytest.mark.parametrize("brackets", [("[", "]"), ('{"a":', "}")])
-@pytest.mark.parametrize("depth", [500, 5_000, pytest.param(100_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("depth", [5_000, pytest.param(100_000, marks=pytest.mark.slow)])
 def test_nesting_has_no_depth(brackets, depth):
     opening, closing = brackets
     text = opening * depth + "[]" + closing * depth

@@ -9,21 +9,13 @@ from json_schemas import check_texts, machine
 from plain_texts import behind
 
 DRAFT_4, DRAFT_7 = (f"http://json-schema.org/draft-0{n}/schema#" for n in (4, 7))
-COMPACT, PLAIN, DECLARED = (
-    {"whitespace": "compact"},
-    {"spelling": "plain"},
-    {"key_order": "declared"},
-)
+PLAIN, DECLARED = {"spelling": "plain"}, {"key_order": "declared"}
 UNJUDGED = {"judged": False}  # of another draft, or too deep for the validators
 NESTS = ["[" * 120 + str(n) + "]" * 120 for n in range(30)]
 KEYS = [f"k{n * 77 % 200}" for n in range(200)]
 TALL: Any = 1
 for _ in range(40):
     TALL = {"a": TALL}
-LOW = {"low": {"minimum": 1}}
-DEEP: Any = {"type": "null"}
-for _ in range(240):
-    DEEP = {"type": "object", "properties": {"a": DEEP}, "required": ["a"]}
 
 
 def chain(count: int, link: Any, end: Any) -> dict[str, Any]:
@@ -43,25 +35,13 @@ def either(n: int) -> dict[str, Any]:
 EITHER = {f"{'ab'[n % 2]}{n}": (1, "x")[n % 2] for n in range(20)}
 
 TEXTS: dict[str, tuple[Any, dict[str, Any], list[str], list[str]]] = {
-    "a part that two lean on": (
-        {"$defs": LOW, "$ref": "#/$defs/low", "allOf": [{"$ref": "#/$defs/low", "maximum": 5}]},
-        {}, ["1", "5"], ["0", "6"]),
     "integers": ({"type": "integer"}, {},
      ["1", "-20", "1.0", "1e2", "-0", "1.50e1", "0.0", "12E+3"],
      ["1.5", "1e-1", "01", "+1", "1.", ".5", "", "1e", "0x1", "NaN"]),
     "plain integers": ({"type": "integer"}, PLAIN, ["1", "-20"], ["1.0", "1e2", "-0", "0.0"]),
-    "integers of draft 4": ({"$schema": DRAFT_4, "type": "integer", "minimum": -1}, UNJUDGED,
-     ["0", "-0", "-1", "7"], ["1.0", "1e1", "-2"]),
     "no integers of draft 4": (
         {"$schema": DRAFT_4, "type": "number", "not": {"type": "integer", "minimum": 2}}, UNJUDGED,
         ["1", "12.0", "12e0", "1.2e1"], ["12"]),
-    "one of integers and greater numbers": (
-        {"type": "number", "oneOf": [{"type": "integer", "maximum": 5}, {"minimum": 3}]}, {},
-        ["-7", "2", "6", "3.5", "5.5"], ["3", "5", "2.5", "1e-1"]),
-    "none or both of them": (
-        {"type": "number",
-         "not": {"oneOf": [{"type": "integer", "maximum": 5}, {"minimum": 3}]}}, {},
-        ["3", "5", "2.5", "1e-1"], ["-7", "2", "6", "3.5", "5.5"]),
     "listed integers of draft 4": (
         {"$schema": DRAFT_4, "enum": [1.0, 2.5], "type": "integer"}, PLAIN | UNJUDGED,
         ["1"], ["1.0", "2.5"]),
@@ -71,14 +51,7 @@ TEXTS: dict[str, tuple[Any, dict[str, Any], list[str], list[str]]] = {
     "patterns search": ({"type": "string", "pattern": "é$|^\\d\\.\\n"}, {},
      ['"é"', '"xx\\u00E9"', '"7.\\n!"', '"\\u0037.\\u000a"'],
      ['"éx"', '"x7.\\n"', '"٧.\\n"', '""']),
-    "a format, a length and a pattern": (
-        {"type": "string", "format": "email", "maxLength": 3, "pattern": "^[ab]"}, {},
-        ['"a@c"'], ['"c@c"', '"a@cc"']),
-    "a format of listed texts": (
-        {"type": "string", "format": "date", "pattern": "-02-29$",
-         "enum": ["2023-02-29", "2024-02-29", "2024-02-28"]}, {},
-        ['"2024-02-29"'], ['"2023-02-29"', '"2024-02-28"']),
-    "compact": (True, COMPACT, ['{"a":[1,{}],"b":null}'],
+    "compact": (True, {"whitespace": "compact"}, ['{"a":[1,{}],"b":null}'],
      ['{"a":[1, {}]}', '{"a": 1}', "[1 ]", " 1", "1\n"]),
     "declared order": (
         {"allOf": [{"properties": {"b": True}}, {"properties": {"a": True, "b": True}}],
@@ -94,30 +67,14 @@ TEXTS: dict[str, tuple[Any, dict[str, Any], list[str], list[str]]] = {
         {"properties": {"a": {}, "b": {}}, "minProperties": 1, "additionalProperties": False,
          "anyOf": [{"required": ["a"]}, {"required": ["b"]}], "type": "object"},
         DECLARED, ['{"a":1,"b":1}', '{"b":1}'], ['{"b":1,"a":1}']),
-    "the last names of a class": (
-        {"propertyNames": {"pattern": "^[ab]$"}, "type": "object", "minProperties": 2}, {},
-        ['{"a":1,"b":2}', '{"\\u0062":1,"a":2}'], ['{"a":1,"\\u0061":2}', '{"a":1}']),
-    "lists of items before 2020": (
-        {"$schema": DRAFT_7, "type": "array", "items": [{"enum": ["a", "b"]}],
-         "prefixItems": [{"type": "null"}]}, UNJUDGED, ['["a",1]', "[]"], ["[null]"]),
-    "equal items": ({"enum": [[1, 1], [1, 1.0], [1, 2]], "uniqueItems": True}, {}, ["[1,2]"],
-     ["[1,1]", "[1,1.0]"]),
     "a chain of a thousand arrays": (
         chain(1000, lambda part: {"type": "array", "items": part}, {"type": "null"}), UNJUDGED,
         ["[" * 1000 + "null" + "]" * 1000], ["[" * 999 + "null" + "]" * 999]),
-    "objects 240 deep": (DEEP, UNJUDGED, ['{"a":' * 240 + "null" + "}" * 240], ["null"]),
     "leaves that are shared 16 million times": (
         chain(24, lambda part: {"allOf": [part] * 2}, {"type": "null"}), UNJUDGED, ["null"], ["1"]),
     "alternatives that multiply to a million": (
         {"allOf": [either(n) for n in range(20)], "type": "object"}, {}, [json.dumps(EITHER)],
         [json.dumps({name: value for name, value in EITHER.items() if name != "b19"})]),
-    "one of two kinds": (
-        {"oneOf": [{"minLength": 1, "required": ["a"]}, {"type": "object", "required": ["a"],
-         "properties": {"a": {"oneOf": [{"type": "integer"}, {"type": "null"}]}}}]}, {},
-        ['{"a":"b"}', '"a"', "1"], ['{"a":1}', '{"a":null}', "{}", '""']),
-    "one of three that overlap": (
-        {"type": "integer", "oneOf": [{"minimum": 0}, {"maximum": 10}, {"multipleOf": 2}]}, {},
-        ["-5", "-1", "11", "15"], ["-4", "0", "5", "6", "12"]),
     "deep values, part by part": (
         {"enum": [TALL, {"b": 1}, {"z": 1}], "allOf": [{"$ref": "#/$defs/s"}], "$defs": {"s": {
             "properties": {"a": {"$ref": "#/$defs/s"}},
@@ -126,8 +83,6 @@ TEXTS: dict[str, tuple[Any, dict[str, Any], list[str], list[str]]] = {
     "values that nest 120 deep": (
         f'{{"oneOf": [{{"enum": [{",".join(NESTS)}]}}, {{"type": "null"}}]}}', UNJUDGED,
         [NESTS[7]], [NESTS[7][1:-1]]),
-    "what is not denied": ({"not": {"not": {"enum": [[n] for n in range(6)]}}}, DECLARED,
-     ["[5]"], ["[6]"]),
     "numbers whose digits count": (
         {"$schema": DRAFT_4, "enum": [{"a": 1}, {"b": 2}],
          "properties": {"a": {"type": "integer"}, "b": {}}}, UNJUDGED, ['{"a":1}'], ['{"a":1.0}']),
@@ -143,12 +98,6 @@ TEXTS: dict[str, tuple[Any, dict[str, Any], list[str], list[str]]] = {
         {"type": "object", "required": KEYS, "additionalProperties": False,
          "properties": {key: {"const": 1} for key in sorted(KEYS)}}, {},
         [json.dumps(dict.fromkeys(KEYS, 1))], [json.dumps(dict.fromkeys(KEYS[1:], 1))]),
-    "conditions on one member": (
-        {"type": "object", "allOf": [
-            {"if": {"properties": {"kind": {"const": f"k{n}"}}, "required": ["kind"]},
-             "then": {"required": [f"p{n}"]}} for n in range(40)]},
-        {}, ['{"kind":"k7","p7":1}', '{"kind":"other"}', '{"p1":0,"kind":"k1"}'],
-        ['{"kind":"k7","p8":1}', '{"p2":0,"kind":"k1"}']),
     "many patterns of one key": (
         {"type": "object", "allOf": [{"propertyNames": {"pattern": x}} for x in "abcdefghi"]},
         {}, ['{"ihgfedcba":1}', "{}"], ['{"abcdefgh":1}']),
