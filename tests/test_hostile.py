@@ -211,12 +211,12 @@ def test_compiling_and_masking_open_nothing() -> None:
     assert done.returncode == 0, done.stderr[-2000:]
 
 
+OBJECTS = [{"id": n, "name": f"n{n}", "tags": [n % 7]} for n in range(300)]
 SCHEMAS: dict[str, Any] = {
-    "letters of all alphabets in an address": {"type": "string", "format": "idn-email",
-                                               "pattern": "é.{5}b", "maxLength": 50},
-    "200 bounds of one member": {"type": "object",
-                                 "dependentSchemas": {f"k{n}": {"properties": {"x": {"minimum": n}}}
-                                                      for n in range(200)}},
+    "letters of all alphabets in an address":
+        {"type": "string", "format": "idn-email", "pattern": "é.{5}b", "maxLength": 50},
+    "200 bounds of one member": {"type": "object", "dependentSchemas": {
+        f"k{n}": {"properties": {"x": {"minimum": n}}} for n in range(200)}},
     "deep items": nested('{"type":"array","items":', "}", 3000),
     "deep alternatives": nested('{"anyOf":[', "]}", 2000),
     "deep conjunctions": nested('{"allOf":[{"required":["a"]},', "]}", 2000),
@@ -244,18 +244,16 @@ SCHEMAS: dict[str, Any] = {
     "an enum of objects with the same names":
         {"enum": [{"id": n, "name": f"n{n}", "tags": [n % 7, n % 3]} for n in range(3000)]},
     "an enum of objects beside other keywords":
-        {"enum": [{"id": n, "name": f"n{n}", "tags": [n % 7]} for n in range(300)],
-         "properties": {"id": {"minimum": 3}}, "required": ["id"]},
+        {"enum": OBJECTS, "properties": {"id": {"minimum": 3}}, "required": ["id"]},
     "an enum of arrays": {"enum": [[(n * 7 + i) % 11 for i in range(300)] for n in range(26)]},
     "no pair of many": {"not": {"enum": [[n, n] for n in range(60)]}},
-    "none of many objects, and a member": {"properties": {"id": {"type": "integer"}},
-                                           "not": {"enum": [{"id": n, "name": f"n{n}",
-                                                             "tags": [n % 7]} for n in range(300)]},
-                                           "type": "object", "required": ["id"]},
-    "most of what an enum lists, none twice": {"items": {"enum": [*range(200)]}, "minItems": 150,
-                                               "uniqueItems": True, "type": "array"},
-    "many that are held, none twice": {"contains": {"type": "integer"}, "minContains": 1000,
-                                       "uniqueItems": True, "type": "array"},
+    "none of many objects, and a member":
+        {"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"],
+         "not": {"enum": OBJECTS}},
+    "most of what an enum lists, none twice":
+        {"type": "array", "items": {"enum": [*range(200)]}, "minItems": 150, "uniqueItems": True},
+    "many that are held, none twice": {
+        "type": "array", "contains": {"type": "integer"}, "minContains": 1000, "uniqueItems": True},
     "an enum of decimals": {"enum": [number * 7 + 0.5 for number in range(20_000)]},
     "a few of many names": {"type": "object",
                             "properties": {f"p{n}": {"type": "integer"} for n in range(2000)},

@@ -24,6 +24,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import astuple, dataclass, replace
 from functools import partial
+from itertools import cycle
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Final, TypeAlias
@@ -106,9 +107,6 @@ class Size:
     tokens: int
 
 
-# --- extraction and free text: engines that take turns ------------------------------------------
-
-
 def extraction(model: gw.Model, size: Size) -> list[Line]:
     """JSON of the documents, one row at a time."""
     tasks = read_tasks()[: size.documents]
@@ -180,23 +178,20 @@ def in_turns(engines: Mapping[str, Engine], documents: list[Any], number: int) -
 
 def compared(runs: list[Mapping[str, Cost]], others: tuple[str, ...]) -> list[Line]:
     """A line for each engine; how many times as fast as others it is."""
-
-    def middle(figure: Callable[[Mapping[str, Cost]], float]) -> float:
-        return statistics.median(map(figure, runs))
-
     lines = list[Line]()
-    for name in runs[0]:
-        cost = runs[-1][name]
+    for name, cost in runs[-1].items():
+        own = [run[name] for run in runs]
         line: Line = {
             "engine": name,
             "tokens": cost.tokens,
             "forwards": cost.forwards,
             "tokens a forward": cost.tokens / cost.forwards,
-            "tokens a processor second": middle(lambda run: speed(run[name])),  # noqa: B023
-            "tokens a second": middle(lambda run: run[name].tokens / run[name].seconds),  # noqa: B023
+            "tokens a processor second": statistics.median(map(speed, own)),
+            "tokens a second": statistics.median(each.tokens / each.seconds for each in own),
         }
         for other in (each for each in others if each in runs[0]):
-            line[f"× {other}"] = middle(lambda run: speed(run[name]) / speed(run[other]))  # noqa: B023
+            shares = [speed(run[name]) / speed(run[other]) for run in runs]
+            line[f"× {other}"] = statistics.median(shares)
         lines.append(line)
     return lines
 
@@ -270,9 +265,6 @@ def rows(model: gw.Model, size: Size) -> list[Line]:
     return lines
 
 
-# --- drafts of a fixed length beside the formula ------------------------------------------------
-
-
 def draft(model: gw.Model, size: Size) -> list[Line]:
     """The speed-up that a draft gives, and that of the formula with what was measured."""
     layers = getattr(model.language_model, "layers", 0)
@@ -322,7 +314,6 @@ class Fixed:
     """Drafts of `GAMMA` tokens, whether they pay or not."""
 
     def __init__(self, model: gw.Model, small: gw.Model | Path) -> None:
-        """`small` drafts for `model`: another, or a folder of heads."""
         self._model, self._small = model, small
         self._drafter: Any = None
         self._learn: Any = None
@@ -330,8 +321,7 @@ class Fixed:
         self.drawn = self.drafted = self.right = self.tried = 0
 
     def begin(self) -> Speculation:
-        small: Any = self._small
-        made: Any = speculation(Ensemble(self._model.node), small)
+        made: Any = speculation(Ensemble(self._model.node), self._small)
         self._drafter, self._learn = made._drafter, made.judge
         made.drafts, made.judge = self.drafts, self.judge
         return made
@@ -395,15 +385,11 @@ def formula(model: gw.Model, size: Size) -> list[Line]:
     return lines
 
 
-# --- a chat's second turn -----------------------------------------------------------------------
-
-
 def chat(model: gw.Model, size: Size) -> list[Line]:
     """Processor seconds to the first token of a second turn."""
-    texts = [task.messages[0]["content"] for task in read_tasks()]
-    first, at = "", 0
+    texts, first = cycle(task.messages[0]["content"] for task in read_tasks()), ""
     while len(model.tokenizer.encode(first)) < 4 * size.tokens:
-        first, at = f"{first}\n\n{texts[at % len(texts)]}", at + 1
+        first = f"{first}\n\n{next(texts)}"
     times: dict[str, list[float]] = {"second turn": [], "its new words alone": [], "all again": []}
     read: Line = {}
     for _ in range(size.runs):
@@ -416,21 +402,15 @@ def chat(model: gw.Model, size: Size) -> list[Line]:
         new = stats.prompt_tokens - stats.cached_tokens
         tail = request(model, talk, None, 1).prompt[-new:]
         read = {"second turn": new, "its new words alone": new, "all again": stats.prompt_tokens}
-        for name, prompt in (
-            ("its new words alone", model.tokenizer.decode(tail)),
-            ("all again", talk),
-        ):
+        others = {"its new words alone": model.tokenizer.decode(tail), "all again": talk}
+        for name, prompt in others.items():
             with model.session() as session:
                 times[name].append(first_token(session, prompt)[0])
-    alone = statistics.median(times["its new words alone"])
+    ms = {name: 1e3 * statistics.median(each) for name, each in times.items()}
+    alone = ms["its new words alone"]
     return [
-        {
-            "first token of": name,
-            "tokens read": read[name],
-            "ms": 1e3 * statistics.median(each),
-            "× new words": statistics.median(each) / alone,
-        }
-        for name, each in times.items()
+        {"first token of": name, "tokens read": read[name], "ms": each, "× new words": each / alone}
+        for name, each in ms.items()
     ]
 
 
@@ -441,9 +421,6 @@ def first_token(model: gw.Model, prompt: Any) -> tuple[float, Any]:
         if part.result is not None:
             return seconds, part.result.stats
     raise RuntimeError("the stream has no last part")
-
-
-# --- packed weights -----------------------------------------------------------------------------
 
 
 def packed(model: gw.Model, size: Size) -> list[Line]:
@@ -478,11 +455,5 @@ def timed_forward(backend: Any, held: list[Any], count: int) -> Cost:
 
 
 PARTS: Final[Mapping[str, Callable[[gw.Model, Size], list[Line]]]] = {
-    "extraction": extraction,
-    "rows": rows,
-    "free": free,
-    "draft": draft,
-    "formula": formula,
-    "chat": chat,
-    "packed": packed,
+    each.__name__: each for each in (extraction, rows, free, draft, formula, chat, packed)
 }

@@ -98,14 +98,6 @@ def test_logits_are_those_of_the_cpu(gpu: torch.device, kind: str) -> None:
         close(found, expected)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_row_is_what_it_is_alone(gpu: torch.device, kind: str) -> None:
-    there = backend(kind, gpu)
-    _, together = there.prefill(TOKENS)
-    for row, tokens in enumerate(TOKENS):
-        close(together[row], there.prefill([tokens])[1][0])
-
-
 PLACES = {  # a module, and how wide it is
     "llama": ("model.layers.0.self_attn.q_proj", 32, 32),
     "gpt2": ("transformer.h.0.mlp.c_fc", 32, 128),
@@ -185,26 +177,23 @@ def test_a_folder_is_loaded_onto_the_gpu(
     assert result.stats.peak_memory > 0
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {},
-        {"num_beams": 3, "num_return_sequences": 2},
-        {"do_sample": True, "num_return_sequences": 2},
-    ],
-    ids=["greedy", "beams", "drawn"],
-)
+OWN: dict[str, dict[str, Any]] = {
+    "greedy": {},
+    "beams": {"num_beams": 3, "num_return_sequences": 2},
+    "drawn": {"do_sample": True, "num_return_sequences": 2},
+}
+
+
+@pytest.mark.parametrize("how", OWN)
 @pytest.mark.parametrize("guidance", [False, True], ids=["plain", "guided"])
-def test_transformers_own_loop_is_held(
-    gpu: torch.device, settings: dict[str, Any], guidance: bool
-) -> None:
-    how = {"guidance": guided("proxy", gpu)} if guidance else {}
+def test_transformers_own_loop_is_held(gpu: torch.device, how: str, guidance: bool) -> None:
+    more = {"guidance": guided("proxy", gpu)} if guidance else {}
     own = backend("llama", gpu)
-    held, read = LogitsProcessor(SOURCES["regex"], own.vocabulary, **how), own.tokenizer
+    held, read = LogitsProcessor(SOURCES["regex"], own.vocabulary, **more), own.tokenizer
     read.pad_token = read.eos_token
     words = read(PROMPTS[:2], return_tensors="pt", padding=True, padding_side="left").to(gpu)
     ends = {"pad_token_id": read.eos_token_id, "eos_token_id": read.eos_token_id}
-    more = {"do_sample": False, **settings, **ends, "max_new_tokens": 30}
-    rows = own.module.generate(**words, logits_processor=[held], **more)
+    settings = {"do_sample": False, **OWN[how], **ends, "max_new_tokens": 30}
+    rows = own.module.generate(**words, logits_processor=[held], **settings)
     for row in rows[:, words["input_ids"].shape[1] :].tolist():
         assert valid("regex", read.decode(row, skip_special_tokens=True))

@@ -10,7 +10,6 @@ from functools import cache
 import numpy as np
 import pytest
 import torch
-from torch import Tensor
 
 import guideway as gw
 from benchmarks.tables import LLAMA3, SCHEMA, captured, made_vocabulary, on_device
@@ -133,20 +132,6 @@ def test_what_a_graph_reads_is_its_own_as_long_as_it_lives(gpu: torch.device) ->
         assert int(each[0]) == -7
     assert seen.unique().numel() == 1
     assert int(seen[0]) == 3 + 50  # before the capture, and after it
-
-
-@torch.inference_mode()
-def test_on_the_gpu_the_tables_are_the_same_arrays(gpu: torch.device) -> None:
-    tables = constraint("nested schema", LLAMA3).tables()
-    held = on_device(constraint("nested schema", LLAMA3), 1, gpu, anew=False)
-    back: list[Tensor] = [each.cpu() for each in (held._classes[0], held._following, held.masks)]
-    following = np.maximum(tables.next_state, 0).ravel()
-    arrays = (tables.token_class, following, tables.mask.view(np.int32))
-    for given, found in zip(arrays, back, strict=True):
-        assert np.array_equal(found[: len(given)].numpy(), given)
-    width = tables.token_class.shape[0]
-    unpacked = unpack(held.masks[: len(tables.mask)], width).cpu().numpy()
-    assert np.array_equal(unpacked, tables.next_state[:, tables.token_class] >= 0)
 
 
 @torch.inference_mode()
