@@ -50,9 +50,7 @@ Line: TypeAlias = dict[str, Any]
 ROOT: Final = Path(__file__).resolve().parent.parent
 TOKENIZER: Final = "llama3"
 MEMORY: Final = 6 << 30  # bytes that a process may have
-FORK: Final = multiprocessing.get_context(
-    "fork"
-)  # what is warm in the parent is warm in each child
+FORK: Final = multiprocessing.get_context("fork")  # each child is as warm as its parent
 STATES: Final = {
     ".": "right", "U": "invalid accepted", "i": "valid rejected", "x": "refused when compiling",
     "l": "refused while decoding", "!": "foreign exception", "?": "process ended (time, memory)",
@@ -85,16 +83,10 @@ def write(out: Path, found: Sequence[Item], options: argparse.Namespace) -> None
 
 def run_of(note: str) -> Line:
     """What a run says of itself."""
-
-    def git(*command: str) -> str:
-        done = subprocess.run(
-            ["git", *command], cwd=ROOT, capture_output=True, text=True, check=True
-        )
-        return done.stdout.strip()
-
-    changed = bool(git("status", "--porcelain"))
+    described = ["git", "describe", "--always", "--abbrev=40", "--dirty", "--exclude=*"]
+    done = subprocess.run(described, cwd=ROOT, capture_output=True, text=True, check=True)
     return {
-        "commit": git("rev-parse", "HEAD") + (" and changes" if changed else ""),
+        "commit": done.stdout.strip(),
         "python": platform.python_version(),
         "machine": f"{platform.machine()}, {os.cpu_count()} cores",
         "note": note,
@@ -152,10 +144,8 @@ def judged(item: Item) -> Line:
         constraint = gw.compile(source, real_vocabulary(TOKENIZER))
         constraint.mask(constraint.start())
     except Exception as error:  # noqa: BLE001  a foreign one is a finding
-        return {
-            "states": "x" if isinstance(error, gw.GuidewayError) else "!",
-            "error": shown(error),
-        }
+        state = "x" if isinstance(error, gw.GuidewayError) else "!"
+        return {"states": state, "error": shown(error)}
     line: Line = {"states": ".", "first": since(began), "steps": list[float]()}
     walk: list[int] | None = None
     for text, valid in texts:
@@ -314,10 +304,8 @@ def slower(both: Sequence[tuple[Line, Line]]) -> list[str]:
         for what in ("first", "steps"):
             old, new = (float(np.max(line[what], initial=0)) for line in (then, now))
             if new > max(2 * old, old + 10_000):
-                name = (
-                    f"{now['kind']} {now['name']}, {what}: {old / 1000:.1f} → {new / 1000:.1f} ms"
-                )
-                found.append((old - new, name))
+                times = f"{old / 1000:.1f} → {new / 1000:.1f} ms"
+                found.append((old - new, f"{now['kind']} {now['name']}, {what}: {times}"))
     return [paragraph("slower", [name for _, name in sorted(found)])] if found else []
 
 
@@ -337,9 +325,8 @@ def main() -> int:
     comparing.add_argument("after", type=Path)
     options = parser.parse_args()
     if options.command == "write":
-        chosen = [
-            item for item in items(options.maskbench) if options.only in f"{item.kind} {item.name}"
-        ]
+        found = items(options.maskbench)
+        chosen = [item for item in found if options.only in f"{item.kind} {item.name}"]
         write(options.out, chosen, options)
         return 0
     (run, before), (other, after) = read(options.before), read(options.after)
