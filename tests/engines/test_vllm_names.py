@@ -36,9 +36,8 @@ CALLED = {
     "v1/structured_output/__init__.py": {"StructuredOutputManager.grammar_init": "self request"},
     "sampling_params.py": {
         "SamplingParams.all_stop_token_ids": "self",
-        "SamplingParams._validate_structured_outputs": (
-            "self model_config structured_outputs_config tokenizer"
-        ),
+        "SamplingParams._validate_structured_outputs":
+            "self model_config structured_outputs_config tokenizer",
     },
     "v1/sample/logits_processor/interface.py": {
         "LogitsProcessor.__init__": "self vllm_config device is_pin_memory",
@@ -55,7 +54,7 @@ CALLED = {
     },
     "config/vllm.py": {"VllmConfig.num_speculative_tokens": "self"},
     "config/model.py": {"ModelConfig.get_vocab_size": "self"},
-}
+}  # fmt: skip
 # Attributes and other names: of a module, by the class that has them ("" for the module).
 THERE = {
     "v1/structured_output/backend_types.py": {
@@ -68,21 +67,20 @@ THERE = {
     },
     "sampling_params.py": {
         "SamplingParams.": "extra_args structured_outputs",
-        "StructuredOutputsParams.": (
-            "_backend disable_any_whitespace whitespace_pattern json_object"
-        ),
+        "StructuredOutputsParams.":
+            "_backend disable_any_whitespace whitespace_pattern json_object",
     },
     "v1/sample/logits_processor/interface.py": {
         "BatchUpdate.": "removed added moved",
         "MoveDirectionality.": "SWAP",
     },
     "v1/worker/gpu/sample/logits_processor/interface.py": {
-        "LogitsProcRequestState.": ("device max_num_reqs all_token_ids prompt_len prefill_len"),
+        "LogitsProcRequestState.": "device max_num_reqs all_token_ids prompt_len prefill_len",
         "LogitsContext.": "expanded_idx_mapping idx_mapping_np input_ids pos",
     },
     "v1/worker/gpu/buffer_utils.py": {"": "StagedWriteTensor UvaBackedTensor"},
     "exceptions.py": {"": "VLLMValidationError"},
-}
+}  # fmt: skip
 
 
 def declared(module: str) -> dict[str, str | None]:
@@ -99,12 +97,11 @@ def declared(module: str) -> dict[str, str | None]:
                 case ast.ClassDef():
                     names[prefix + node.name] = None
                     visit(node.body, f"{prefix}{node.name}.")
-                case ast.AnnAssign(target=ast.Name(id=name)):
+                case (
+                    ast.AnnAssign(target=ast.Name(id=name))
+                    | ast.Assign(targets=[ast.Name(id=name)])
+                ):
                     names[prefix + name] = None
-                case ast.Assign(targets=[ast.Name(id=name)]):
-                    names[prefix + name] = None
-                case _:
-                    pass
 
     visit(ast.parse((ROOT / module).read_text()).body, "")
     return names
@@ -129,12 +126,10 @@ def test_our_methods_are_those_of_the_abstract_classes():
     for name, module in ours.items():
         tree = ast.parse((ROOT / module).read_text())
         [found] = [n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == name]
+        functions = [each for each in found.body if isinstance(each, ast.FunctionDef)]
         abstract = {
             each.name
-            for each in found.body
-            if isinstance(each, ast.FunctionDef)
-            and any(
-                isinstance(d, ast.Name) and d.id == "abstractmethod" for d in each.decorator_list
-            )
+            for each in functions
+            if "abstractmethod" in map(ast.unparse, each.decorator_list)
         }
         assert {f"{name}.{method}" for method in abstract} <= {*CALLED[module]}
