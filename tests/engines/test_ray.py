@@ -16,6 +16,7 @@ from pydantic import BaseModel
 import guideway as gw
 from guideway.integrations.ray import Extract, deployment, failed
 from guideway.models.fake import FakeModel
+from random_walks import BYTES
 
 ray: Any = pytest.importorskip("ray", reason="needs ray: python tests/engines/run.py ray")
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples/many_texts.py"
@@ -28,8 +29,7 @@ class Item(BaseModel):
 
 
 def fake() -> gw.Model:
-    vocabulary = gw.Vocabulary([bytes([b]) for b in range(256)] + [b"<eos>"], {256})
-    return gw.Model(FakeModel.random(vocabulary))
+    return gw.Model(FakeModel.random(BYTES))
 
 
 def chatting() -> gw.Model:
@@ -44,8 +44,7 @@ def chatting() -> gw.Model:
         def encode(self, text: str, **how: Any) -> list[int]:
             return list(text.encode())
 
-    vocabulary = gw.Vocabulary([bytes([b]) for b in range(256)] + [b"<eos>"], {256})
-    return gw.Model(FakeModel.random(vocabulary), Tokenizer())
+    return gw.Model(FakeModel.random(BYTES), Tokenizer())
 
 
 @pytest.fixture(scope="module", autouse=True)
