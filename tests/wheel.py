@@ -96,12 +96,9 @@ def look_into(sdist: Path, wheel: Path) -> None:
 
 def with_extras(python: Path, wheel: Path, work: Path) -> None:
     """Install the extras of the wheel, with the packages of the running environment in sight."""
-    inner = subprocess.run(
-        [str(python), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout.strip()
+    inner = run(
+        str(python), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd=work
+    ).strip()
     visible = f"{sysconfig.get_path('purelib')}\n{sysconfig.get_path('platlib')}\n"
     (Path(inner) / "running.pth").write_text(visible, encoding="utf-8")
     run(str(python), "-m", "pip", "install", "--quiet", f"{wheel}[torch,cli]", cwd=work)
@@ -119,15 +116,8 @@ def run(*command: str, cwd: Path, status: int = 0) -> str:
     """What a command prints; it sees nothing of this checkout, and has a cache of its own."""
     environment = {k: v for k, v in os.environ.items() if k not in {"PYTHONPATH", "VIRTUAL_ENV"}}
     environment["GUIDEWAY_CACHE"] = str(cwd / "cache")
-    done = subprocess.run(
-        command,
-        cwd=cwd,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    done = subprocess.run(command, cwd=cwd, env=environment, text=True, check=False, **pipes)
     if done.returncode != status:
         sys.stderr.write(done.stdout)
         raise subprocess.CalledProcessError(done.returncode, command)
