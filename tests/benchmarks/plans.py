@@ -67,12 +67,10 @@ class _Worker:
         return sum(each.prompt - each.read for each in self.waiting) + len(self.texts)
 
 
-def simulate(
-    plan: Plan, steps: Steps, requests: Iterable[Request], network: float = NETWORK
-) -> list[Request]:
+def simulate(plan: Plan, steps: Steps, requests: Iterable[Request]) -> list[Request]:
     """Run requests through workers; returns them with their times, by arrival."""
     served = sorted(requests, key=lambda each: each.arrival)
-    simulation = _Simulation(plan, steps, network)
+    simulation = _Simulation(plan, steps)
     for each in served:
         simulation.at(each.arrival, partial(simulation.arrive, each))
     simulation.run()
@@ -80,13 +78,13 @@ def simulate(
 
 
 class _Simulation:
-    def __init__(self, plan: Plan, steps: Steps, network: float) -> None:
+    def __init__(self, plan: Plan, steps: Steps) -> None:
         readers = plan.readers or plan.workers
         self.workers = [
             _Worker(reads=n < readers, decodes=not plan.readers or n >= readers)
             for n in range(plan.workers)
         ]
-        self.plan, self.steps, self.network = plan, steps, network
+        self.plan, self.steps = plan, steps
         self.numbers = count()
         self.events: list[tuple[float, int, Callable[[float], None]]] = []
 
@@ -143,7 +141,7 @@ class _Simulation:
             worker.texts.append(request)
             return
         to = min((each for each in self.workers if each.decodes), key=_Worker.load)
-        moved = request.prompt * self.steps.cache / self.network
+        moved = request.prompt * self.steps.cache / NETWORK
         self.at(now + moved, partial(self.hand, request, to))
 
 
@@ -165,9 +163,9 @@ def _step(worker: _Worker, chunk: int | None) -> tuple[list[tuple[Request, int]]
     return pieces, list(worker.texts)
 
 
-def load_of(rate: float, prompt: int, output: int, requests: int, seed: int = 0) -> list[Request]:
+def load_of(rate: float, prompt: int, output: int, requests: int) -> list[Request]:
     """A Poisson process of requests; lengths are geometric with these means."""
-    noise = np.random.default_rng(seed)
+    noise = np.random.default_rng(0)
     times = np.cumsum(noise.exponential(1 / rate, requests)).tolist()
     prompts = noise.geometric(1 / prompt, requests).tolist()
     outputs = noise.geometric(1 / output, requests).tolist()
