@@ -26,38 +26,32 @@ WIDTH = 400
 LETTERS = Vocabulary([*(f"<{n}>".encode() for n in range(WIDTH - 1)), b"<end>"], {WIDTH - 1})
 
 
+# A processor, its greatest argument (None: of whole steps, and not at a rim), and what is drawn.
+FILTERS: dict[str, tuple[Callable[[Any], Any], float | None, Callable[[random.Random], float]]] = {
+    "temperature": (theirs.TemperatureLogitsWarper, None, lambda draw: draw.uniform(0.3, 2.0)),
+    "top_h": (theirs.TopHLogitsWarper, 1.0, lambda draw: draw.uniform(0.1, 0.95)),
+    "top_k": (theirs.TopKLogitsWarper, None, lambda draw: draw.randint(1, 80)),
+    "top_p": (theirs.TopPLogitsWarper, 1.0, lambda draw: draw.uniform(0.1, 0.99)),
+    "min_p": (theirs.MinPLogitsWarper, 1.0, lambda draw: draw.uniform(0.001, 0.4)),
+    "typical_p": (theirs.TypicalLogitsWarper, 0.9999, lambda draw: draw.uniform(0.1, 0.97)),
+    "epsilon_cutoff": (theirs.EpsilonLogitsWarper, 1.0, lambda draw: draw.uniform(1e-4, 0.05)),
+    "eta_cutoff": (theirs.EtaLogitsWarper, 1.0, lambda draw: draw.uniform(1e-4, 0.05)),
+}
+
+
 def filters(on: dict[str, float], nudge: float) -> theirs.LogitsProcessorList:
     """What transformers puts together for these stages, in its order."""
-
-    def most(limit: float) -> Callable[[float], float]:
-        return lambda value: min(limit, value * (1 + nudge))
-
-    makers: dict[str, Callable[[float], Any]] = {
-        "temperature": theirs.TemperatureLogitsWarper,
-        "top_h": lambda value: theirs.TopHLogitsWarper(most(1.0)(value)),
-        "top_k": lambda value: theirs.TopKLogitsWarper(int(value)),
-        "top_p": lambda value: theirs.TopPLogitsWarper(most(1.0)(value)),
-        "min_p": lambda value: theirs.MinPLogitsWarper(most(1.0)(value)),
-        "typical_p": lambda value: theirs.TypicalLogitsWarper(most(0.9999)(value)),
-        "epsilon_cutoff": lambda value: theirs.EpsilonLogitsWarper(most(1.0)(value)),
-        "eta_cutoff": lambda value: theirs.EtaLogitsWarper(most(1.0)(value)),
-    }
-    return theirs.LogitsProcessorList([make(on[n]) for n, make in makers.items() if n in on])
+    made = theirs.LogitsProcessorList()
+    for name, (make, most, _) in FILTERS.items():
+        if name in on:
+            value = on[name]
+            made.append(make(value if most is None else min(most, value * (1 + nudge))))
+    return made
 
 
 def some_settings(chance: random.Random) -> dict[str, float]:
-    ranges = {
-        "temperature": lambda: chance.uniform(0.3, 2.0),
-        "top_h": lambda: chance.uniform(0.1, 0.95),
-        "top_k": lambda: chance.randint(1, 80),
-        "top_p": lambda: chance.uniform(0.1, 0.99),
-        "min_p": lambda: chance.uniform(0.001, 0.4),
-        "typical_p": lambda: chance.uniform(0.1, 0.97),
-        "epsilon_cutoff": lambda: chance.uniform(1e-4, 0.05),
-        "eta_cutoff": lambda: chance.uniform(1e-4, 0.05),
-    }
-    names = chance.sample(list(ranges), chance.choice([1, 1, 2, 3, 8]))
-    return {name: ranges[name]() for name in names}
+    names = chance.sample(list(FILTERS), chance.choice([1, 1, 2, 3, 8]))
+    return {name: FILTERS[name][2](chance) for name in names}
 
 
 def some_penalties(chance: random.Random) -> dict[str, object]:

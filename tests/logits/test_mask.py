@@ -70,16 +70,16 @@ def test_logits_that_are_a_part_of_an_array_are_changed_in_place():
         assert torch.as_tensor(whole).isinf().nonzero().tolist() == [[0, 2], [2, 0]]
 
 
-@pytest.mark.parametrize("shape", [(1, 2), (2, 1), (2, 3)])
-def test_a_bitmask_that_does_not_fit_is_refused(shape: tuple[int, int]):
-    with pytest.raises(ModelError, match="does not fit"):
-        gw.apply_token_bitmask_inplace(torch.zeros(2, 40), torch.zeros(shape, dtype=torch.int32))
-
-
-@pytest.mark.parametrize("dtype", [np.int64, np.float32, np.uint8])
-def test_a_bitmask_of_another_type_is_refused(dtype: type):
-    with pytest.raises(ModelError, match=f"has the type int32, not {np.dtype(dtype)}"):
-        gw.apply_token_bitmask_inplace(np.zeros((1, 8)), np.zeros((1, 1), dtype))
+@pytest.mark.parametrize(("shape", "dtype", "said"), [
+    *((shape, np.int32, "does not fit") for shape in [(1, 2), (2, 1), (2, 3)]),
+    *(((2, 2), kind, f"has the type int32, not {np.dtype(kind)}")
+      for kind in (np.int64, np.float32, np.uint8)),
+])  # fmt: skip
+def test_a_bitmask_of_another_shape_or_type_is_refused(
+    shape: tuple[int, int], dtype: type, said: str
+):
+    with pytest.raises(ModelError, match=said):
+        gw.apply_token_bitmask_inplace(np.zeros((2, 40)), np.zeros(shape, dtype))
 
 
 @pytest.mark.parametrize("shape", [(0, 5), (3, 0), (-1, 8)])

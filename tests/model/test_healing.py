@@ -30,8 +30,6 @@ def test_a_prompt_that_ends_inside_a_token_goes_on_as_if_it_did_not(built_in: "M
         lead = spelled.removesuffix(result.text.encode())
         assert lead
         assert prompt.encode().endswith(lead)
-        kept, taken = gw.heal(built_in.tokenizer.encode(prompt), built_in.vocabulary)
-        assert (built_in.tokenizer.decode(kept) + lead.decode(), taken) == (prompt, lead)
     url = built_in.generate(prompts[0], gw.Regex(r"//[a-z.]+\.com"), heal=True, max_new_tokens=12)
     assert url.text.startswith("//www.example.com")
     assert built_in.vocabulary.tokens[url.tokens[0]] == b"://"

@@ -181,23 +181,6 @@ def test_with_an_expression_chances_are_its_and_states_the_main_models():
     assert [*done.tokens] == wanted
 
 
-def test_limits_hold_and_other_searches_stand_beside_it():
-    subject = gw.Model(fake(5)[0])
-    source = gw.Regex("(0{7}|1{5})*11")
-    settings = [
-        gw.Sampling(penalty_alpha=0.6, max_new_tokens=9, min_new_tokens=3),
-        gw.Sampling(num_beams=2, max_new_tokens=9),
-        gw.Sampling(max_new_tokens=9),
-        gw.Sampling(penalty_alpha=0.2, top_k=2, max_new_tokens=9),
-    ]
-    prompts = ["0", "1", "01", "10"]
-    together = subject.generate(prompts, source, sampling=settings)
-    for prompt, how, result in zip(prompts, settings, together, strict=True):
-        assert result.text == subject.generate(prompt, source, sampling=how).text
-        assert result.finish_reason in {"stop", "length"}
-    assert together[0].text in {"000000011", "1111111"}
-
-
 def test_what_it_cannot_do_is_refused_by_name():
     bare = gw.Model(FakeModel.random(BITS))
     with pytest.raises(gw.UnsupportedError, match="the fake has no hidden states"):
