@@ -58,7 +58,8 @@ def test_every_command_explains_itself_and_the_exit_statuses(command: str, shell
     assert "130" in shown
 
 
-def test_shipped_grammars_are_printed(shell: Shell) -> None:
+def test_the_version_and_shipped_grammars_are_printed(shell: Shell) -> None:
+    assert shell("--version").out.startswith("guideway 0.")
     listed = shell("grammars").out.splitlines()
     assert "semver           A version by Semantic Versioning 2.0.0" in listed
     assert len(json.loads(shell("grammars", "--json").out)) == len(listed)
@@ -225,6 +226,7 @@ def test_mistakes_are_found_before_the_model_is_loaded(monkeypatch: Patch, shell
     monkeypatch.setattr(gw, "load", lambda name: pytest.fail("it is loaded"))
     for arguments, said in (
         (["--source", "/(/"], "SourceError"),
+        (["--source", r"/(a)?\1/"], "UnsupportedError"),
         (["--top-p", "3"], "top_p"),
         (["--watermark-key", "k", "--watermark-scheme", "right"], "scheme is 'right'"),
     ):
