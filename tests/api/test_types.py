@@ -22,9 +22,8 @@ SOURCES = str(Path(guideway.__file__).parent.parent)
 CODE = """
 import re
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass
 from enum import Enum
-from typing import Annotated, Any, Literal, Optional, TypedDict, Union
+from typing import Annotated, Any, Literal, TypedDict, Union
 
 from pydantic import BaseModel, Field, TypeAdapter
 from typing_extensions import assert_type
@@ -35,11 +34,6 @@ import guideway as gw
 class Person(BaseModel):
     name: str
     age: int
-
-
-@dataclass
-class Point:
-    x: int
 
 
 class Colour(Enum):
@@ -65,13 +59,11 @@ assert_type(r.value.name, str)
 assert_type(r.text, str)
 assert_type(model.generate(chat, Person).value, Person)
 assert_type(guided.generate("Who?", Person).value, Person)
-assert_type(model.generate("Who?", Point).value, Point)
 assert_type(model.generate("Who?", Colour).value, Colour)
 assert_type(model.generate("Who?", Movie).value, Movie)
 assert_type(model.generate("How many?", int, temperature=0).value, int)
 assert_type(model.generate("How many?", int | None).value, int | None)
-assert_type(model.generate("How many?", Optional[int]).value, Optional[int])
-assert_type(model.generate("Who?", Union[Person, Point]).value, Person | Point)
+assert_type(model.generate("Who?", Union[Person, Movie]).value, Person | Movie)
 assert_type(model.generate("Who?", list[Person]).value, list[Person])
 assert_type(model.generate("Who?", dict[str, int]).value, dict[str, int])
 assert_type(model.generate("So?", Literal["yes", "no"]).value, Literal["yes", "no"])
@@ -82,7 +74,6 @@ r.valeu  # error
 r.value.nmae  # error
 model.generate("Who?", Person, temprature=0.7)  # error
 model.generate("Who?", Person, temperature="hot")  # error
-model.generate("Who?", Person, num_return_sequence=3)  # error
 model.generate("Who?", 3)  # error
 model.generate(3, Person)  # error
 model.generate(prompts="Who?")  # error
@@ -95,7 +86,6 @@ assert_type(model.generate("A year", gw.Regex("[0-9]{4}")).value, str)
 assert_type(model.generate("A year", re.compile("[0-9]{4}")).value, str)
 assert_type(model.generate("So?", gw.Choice(["yes", "no"])).value, str)
 assert_type(model.generate("So?", gw.Regex("[0-9]") + "." + gw.Text()).value, str)
-assert_type(model.generate("So?", gw.Choice(["yes", "no"]) | "maybe").value, str)
 assert_type(model.generate("So?", gw.Choice(["none"]) | Person).value, str | Person)
 assert_type(model.generate("So?", ~gw.Regex("a")).value, str)
 assert_type(model.generate("So?", gw.Lark('start: "a"')).value, str)
@@ -118,7 +108,6 @@ called.tool_calls[0].nmae  # error
 assert_type(model.generate(["Who?", "What?"], Person), list[gw.Result[Person]])
 assert_type(model.generate([chat, chat], Person), list[gw.Result[Person]])
 assert_type(model.generate(["Who?", "What?"]), list[gw.Result[str]])
-assert_type(model.generate(["Who?", "What?"], int | None), list[gw.Result[int | None]])
 assert_type(model.generate(["Who?", "What?"], [Person, int]), list[gw.Result[Any]])
 assert_type(model.generate("Who?", Person, num_return_sequences=3), list[gw.Result[Person]])
 assert_type(model.generate("Who?", Person, num_return_sequences=1), gw.Result[Person])
@@ -165,7 +154,6 @@ matcher = gw.Matcher(constraint)
 assert_type(matcher.accept_token(3), bool)
 matcher.accept_tokn(3)  # error
 gw.compile(Person)  # error
-gw.compile(Person, vocabulary, bugdet=None)  # error
 gw.Matcher(Person)  # error
 gw.Regex("a", dialect="perl")  # error
 gw.JsonSchema({}, whitespace="none")  # error

@@ -11,62 +11,45 @@ from guideway.sampling.settings import NAMES, ORDERS, STAGES, Sampling
 NAN, INF = float("nan"), float("inf")
 
 
-@pytest.mark.parametrize(
-    ("samples", "all_arguments"),
-    [
-        (
-            False,
-            [
-                {},
-                {"max_new_tokens": 5, "stop": "x"},
-                {"repetition_penalty": 1.1, "dry_multiplier": 0.8, "logit_bias": {3: 1}},
-                {"temperature": 0, "seed": 1},
-                {"do_sample": True, "temperature": 0},
-                {"do_sample": False, "temperature": 0.7},
-                {"best_of": 1},
-            ],
-        ),
-        (
-            True,
-            [
-                *({"temperature": 0.7}, {"temperature": 1}, {"top_k": 5}, {"top_p": 0.9}),
-                *({"min_p": 0.1}, {"seed": 0}, {"typical_p": 0.5}, {"epsilon_cutoff": 1e-3}),
-                *({"eta_cutoff": 1e-3}, {"top_h": 0.4}, {"top_n_sigma": 1}, {"mirostat_mode": 2}),
-                *({"xtc_probability": 0.5}, {"do_sample": True}, {"best_of": 4}),
-                {"best_of": 4, "temperature": 1},
-            ],
-        ),
+ASKED: dict[tuple[str | None, bool], list[Any]] = {  # a search, and whether texts are drawn
+    (None, False): [
+        {},
+        {"max_new_tokens": 5, "stop": "x"},
+        {"repetition_penalty": 1.1, "dry_multiplier": 0.8, "logit_bias": {3: 1}},
+        {"temperature": 0, "seed": 1},
+        {"do_sample": True, "temperature": 0},
+        {"do_sample": False, "temperature": 0.7},
+        {"best_of": 1},
     ],
-)
-def test_text_is_sampled_exactly_when_a_sampling_argument_is_given(
-    samples: bool, all_arguments: list[dict[str, object]]
-):
-    for arguments in all_arguments:
-        sampling = Sampling.of(arguments)
-        assert (sampling.search, sampling.samples) == (None, samples), arguments
+    (None, True): [
+        *({"temperature": 0.7}, {"temperature": 1}, {"top_k": 5}, {"top_p": 0.9}),
+        *({"min_p": 0.1}, {"seed": 0}, {"typical_p": 0.5}, {"epsilon_cutoff": 1e-3}),
+        *({"eta_cutoff": 1e-3}, {"top_h": 0.4}, {"top_n_sigma": 1}, {"mirostat_mode": 2}),
+        *({"xtc_probability": 0.5}, {"do_sample": True}, {"best_of": 4}),
+        {"best_of": 4, "temperature": 1},
+    ],
+    ("beams", False): [
+        *({"num_beams": 4}, {"num_beams": 4, "seed": 0}),
+        {"num_beams": 4, "num_beam_groups": 2, "diversity_penalty": 0.5},
+    ],
+    ("beams", True): [
+        *({"num_beams": 4, "do_sample": True}, {"num_beams": 4, "temperature": 0.7}),
+    ],
+    ("stochastic", True): [
+        *({"num_beams": 3, "stochastic_beams": True}, {"stochastic_beams": True, "seed": 1}),
+    ],
+    ("contrastive", False): [{"penalty_alpha": 0.6}, {"penalty_alpha": 0.6, "top_k": 4}],
+    ("smc", True): [{"exactness": "smc"}, {"exactness": "smc", "temperature": 1, "best_of": 2}],
+    ("rejection", True): [{"exactness": "rejection", "seed": 1}],
+    ("asap", True): [{"exactness": "asap", "do_sample": True}],
+}
 
 
-@pytest.mark.parametrize(
-    ("settings", "search", "samples"),
-    [
-        ({"num_beams": 4}, "beams", False),
-        ({"num_beams": 4, "seed": 0}, "beams", False),
-        ({"num_beams": 4, "do_sample": True}, "beams", True),
-        ({"num_beams": 4, "temperature": 0.7}, "beams", True),
-        ({"num_beams": 4, "num_beam_groups": 2, "diversity_penalty": 0.5}, "beams", False),
-        ({"num_beams": 3, "stochastic_beams": True}, "stochastic", True),
-        ({"stochastic_beams": True, "seed": 1}, "stochastic", True),
-        ({"penalty_alpha": 0.6}, "contrastive", False),
-        ({"penalty_alpha": 0.6, "top_k": 4}, "contrastive", False),
-        ({"exactness": "smc"}, "smc", True),
-        ({"exactness": "rejection", "seed": 1}, "rejection", True),
-        ({"exactness": "asap", "do_sample": True}, "asap", True),
-        ({"exactness": "smc", "temperature": 1, "best_of": 2}, "smc", True),
-    ],
-)
-def test_settings_ask_for_one_search(settings: Any, search: str, samples: bool):
-    sampling = Sampling.of(settings)
-    assert (sampling.search, sampling.samples) == (search, samples)
+@pytest.mark.parametrize(("search", "samples"), ASKED)
+def test_settings_ask_for_a_search_and_for_samples(search: str | None, samples: bool):
+    for settings in ASKED[search, samples]:
+        sampling = Sampling.of(settings)
+        assert (sampling.search, sampling.samples) == (search, samples), settings
 
 
 WRONG: dict[str, list[object]] = {

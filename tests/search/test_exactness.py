@@ -142,14 +142,6 @@ def test_the_law_of_asap_tends_to_the_truth(monkeypatch: pytest.MonkeyPatch):
     assert far[80] < min(far[:40])
 
 
-def test_particles_give_the_truth_and_the_probability_of_the_language():
-    found = drawn(TOY_MODEL, TOY, exactness="smc", particles=300, num_return_sequences=100)
-    assert ZEROS not in tokens(found)
-    assert found[0].population is not None
-    evidence = math.exp(found[0].population.log_evidence)
-    assert evidence == pytest.approx(0.1, abs=3 * math.sqrt(0.1 * 0.9 / 300))
-
-
 @dataclass(frozen=True)
 class Case:
     """A model, a language, settings, and what they mean for the law of the texts."""
