@@ -126,6 +126,8 @@ WRONG: list[tuple[dict[str, Any], int, str]] = [
     ({"stop": ["a" * 300]}, 400, "256"),
     ({"stop": 3}, 400, "must be a string or be a list, not 3"),
     ({"stream": True, "num_beams": 2}, 400, "search"),
+    ({"trace": {"alternatives": 21}}, 400, "trace.alternatives must be at most 20"),
+    ({"trace": {}, "num_beams": 2}, 400, "trace"),
 ]
 """Requests of a chat with something wrong: status, and what the error names."""
 for fields, *_ in WRONG:

@@ -15,6 +15,7 @@ import jsonschema
 import pytest
 
 import guideway as gw
+from guideway.server.app import FILES
 from guideway.server.compiling import BESIDE
 from guideway.server.settings import Limits, Names
 from server.hostile import CHAT, JSON, TEXT, WRONG
@@ -462,7 +463,9 @@ def test_keys_and_sizes() -> None:
             refused = Client(found.app, wrong).get("/v1/models")
             assert refused.status_code == 401
             assert "key" in refused.json()["error"]["message"]
-        assert Client(found.app).get("/health").status_code == 200
+        for path in ("/health", *FILES):  # the page needs no key, but its requests do
+            assert Client(found.app).get(path).status_code == 200
+        assert Client(found.app).get("/page/").status_code == 401
         assert found.post(CHAT, messages=TALK, user="u" * 300).status_code == 413
         more = {**JSON, **found.headers}
         assert found.send("POST", CHAT, content=chunks(), headers=more).status_code == 413
