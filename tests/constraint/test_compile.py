@@ -236,14 +236,6 @@ def test_what_is_forgotten_is_made_again_the_same() -> None:
 LACKING = gw.Vocabulary([b"ab", b"b", b"<eos>"], {2})
 
 
-def test_the_distance_is_in_tokens():
-    constraint = gw.compile(gw.Regex("(ab){3}b{2}"), LACKING)
-    assert constraint.distance(constraint.start()) == 5
-    assert constraint.example() == "abababbb"
-    with pytest.raises(gw.TokenRejected):
-        constraint.advance(constraint.start(), 1)
-
-
 def test_a_language_that_tokens_cannot_spell_is_refused():
     with pytest.raises(gw.UnsatisfiableError, match="cannot spell any text"):
         gw.compile(gw.Choice(["a", "ba"]), LACKING)
