@@ -200,9 +200,7 @@ def test_other_ends_of_the_process_are_not_held_up() -> None:
         raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize(("name", "said"), [
-    ("a\0b", ""), ("\ud800", ""), ("x" * 100_000, ""), ("nothing.json", ": No such file"),
-])  # fmt: skip
+@pytest.mark.parametrize(("name", "said"), [("x" * 100_000, ""), ("no.json", ": No such file")])
 def test_what_is_no_name_of_a_file_is_refused(name: str, said: str) -> None:
     with pytest.raises(ModelError, match=f"cannot be read{said}") as error:
         Vocabulary.from_tokenizer_json(name)

@@ -3,8 +3,6 @@
 import copy
 import dataclasses
 import pickle
-import subprocess
-import sys
 from typing import Any
 
 import numpy as np
@@ -104,17 +102,6 @@ def test_a_vocabulary_cannot_be_changed_and_survives_copying() -> None:
     assert copy.deepcopy(vocabulary) == vocabulary
     assert pickle.loads(pickle.dumps(vocabulary)) == vocabulary
     assert repr(vocabulary) == "Vocabulary(1 tokens, width 1, end ids [0])"
-
-
-def test_vocabularies_load_no_tokenizer_library_until_a_file_is_read() -> None:
-    code = (
-        "import sys, guideway.vocabulary.vocabulary\n"
-        "print([m for m in ('tokenizers', 'transformers', 'torch') if m in sys.modules])"
-    )
-    loaded = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
-    assert loaded.stdout.strip() == "[]"
 
 
 def test_a_tokenizer_file_is_a_path_or_bytes():
