@@ -208,25 +208,6 @@ def test_elements_are_what_the_schema_says_and_read_as_it_says(values, read):
         assert found.arguments == Edit.model_validate(read)
 
 
-def test_a_schema_may_name_its_parts():
-    schema = {
-        "$ref": "#/$defs/whole",
-        "$defs": {
-            "whole": {"type": "object", "properties": {"a": {"$ref": "#/$defs/s"}, "b": True}},
-            "s": {"const": "x"},
-        },
-    }
-    listed = parameters("f", JsonSchema(schema))
-    assert [(one.name, one.is_text, one.required) for one in listed] == [
-        ("a", True, False),
-        ("b", False, False),
-    ]
-    constraint = gw.compile(elements(listed, QWEN), PLAIN)
-    assert constraint.matches("<parameter=a>\nx\n</parameter>\n<parameter=b>\n[]\n</parameter>\n")
-    assert as_json(listed, "<parameter=b>\n[]\n</parameter>\n", QWEN) == '{"b": []}'
-    assert constraint.matches("")
-
-
 @pytest.mark.parametrize(("schema", "said"), [
     ({"anyOf": [{}]}, "anyOf of arguments"),
     ({"properties": {"a b": {}}}, "cannot be the name of an element"),
@@ -252,18 +233,11 @@ def test_a_schema_that_is_not_well_formed_is_refused_as_any_other(schema: Any, s
         parameters("f", JsonSchema(schema))
 
 
-def test_a_string_that_no_value_is_may_be_left_out_only():
-    text = '{"type": "string", "minLength": 5, "maxLength": 2}'
-    listed = {"a": json.loads(text), "b": {"enum": []}, "c": {"type": ["string"], "maxLength": 1}}
-    constraint = gw.compile(
-        elements(parameters("f", JsonSchema({"properties": listed})), QWEN), PLAIN
-    )
-    assert constraint.matches("<parameter=c>\nx\n</parameter>\n")
-    for name in "ab":
-        assert not constraint.matches(f"<parameter={name}>\nxxx\n</parameter>\n")
-    whole = {"properties": listed, "required": ["a"]}
+def test_an_argument_that_has_to_come_and_has_no_value_is_refused():
+    none = {"type": "string", "minLength": 5, "maxLength": 2}
+    listed = parameters("f", JsonSchema({"properties": {"a": none}, "required": ["a"]}))
     with pytest.raises(gw.UnsatisfiableError):
-        gw.compile(elements(parameters("f", JsonSchema(whole)), QWEN), PLAIN)
+        gw.compile(elements(listed, QWEN), PLAIN)
 
 
 HEADS = [
@@ -373,6 +347,7 @@ def test_strings_stand_as_they_are(schema: dict[str, Any]):
     NULL,
     True,
     {"type": "integer", "const": "1"},
+    {"enum": []},
     {"type": "null", "anyOf": [STRING, NULL]},
     {"anyOf": [STRING, NUMBER]},
     {"anyOf": [STRING, {"type": "boolean", "const": True}]},
@@ -398,6 +373,14 @@ def test_a_string_may_have_a_format(keyword: Any, right: str, wrong: str):
     constraint = gw.compile(elements(listed, QWEN), PLAIN)
     assert constraint.matches(f"<parameter=a>\n{right}\n</parameter>\n")
     assert not constraint.matches(f"<parameter=a>\n{wrong}\n</parameter>\n")
+
+
+def test_all_arguments_may_be_defined_elsewhere():
+    parts = {
+        "all": {"type": "object", "properties": {"a": {"$ref": "#/$defs/one"}}},
+        "one": {"const": "a"},
+    }
+    check({"$ref": "#/$defs/all", "$defs": parts}, is_text=True)
 
 
 def test_many_conditions_of_a_string_are_read():
