@@ -3,13 +3,16 @@
 The plain engine knows no bounds beside patterns, but one expression for both.
 """
 
-import random
 from typing import Any
 
 import pytest
+from hypothesis import given, reject
+from hypothesis import strategies as st
 
 import guideway as gw
 from guideway.automaton.kernels import layout as at
+from regex_samples import trees
+from shares import one_in
 from two_engines import Both, explored, vocabulary
 
 PATTERNS = [  # with the fewest and the most characters
@@ -80,42 +83,20 @@ def test_masks_of_formats_are_those_of_the_plain_engine(schema: dict[str, Any]) 
 
 
 ATOMS = ["a", "b", "[ab]", "[a-z]", "é", ".", r"\S", "[^a]", "ab", "(?:ab|c)", '"', r"\\", "💩"]
-COUNTS = ["*", "+", "?", "{2}", "{1,3}", "{0,4}", "{3,}"]
-
-
-def drawn(chosen: random.Random, depth: int) -> str:
-    kind = chosen.random()
-    if depth == 0 or kind < 0.3:
-        return chosen.choice(ATOMS)
-    if kind < 0.55:
-        return drawn(chosen, depth - 1) + drawn(chosen, depth - 1)
-    if kind < 0.7:
-        return f"(?:{drawn(chosen, depth - 1)}|{drawn(chosen, depth - 1)})"
-    return f"(?:{drawn(chosen, depth - 1)}){chosen.choice(COUNTS)}"
-
-
-def drawn_schemas(seed: int, count: int) -> Any:
-    chosen = random.Random(seed)
-    while count:
-        pattern = chosen.choice(["^{}$", "^{}$", "{}", "^(?!ab){}$"]).format(drawn(chosen, 4))
-        low = chosen.choice([0, 0, 1, 2, 3, 5, 8])
-        schema = strings(pattern, low, chosen.choice([None, *(low + n for n in (0, 1, 3, 7, 20))]))
-        if chosen.random() < 0.2:
-            schema = {"type": "array", "items": schema, "maxItems": 3}
-        try:
-            gw.compile(gw.JsonSchema(schema), vocabulary(700))
-        except gw.GuidewayError:
-            continue  # no string at all
-        count -= 1
-        yield schema
+INNER = trees(ATOMS, 8).map(lambda pattern: pattern.replace("{,", "{0,"))
+FRAMES = st.sampled_from(["^{}$", "^{}$", "{}", "^(?!ab){}$"])
+FEWEST = st.sampled_from([0, 0, 1, 2, 3, 5, 8])
+MORE = st.sampled_from([None, 0, 1, 3, 7, 20])
 
 
 @pytest.mark.untraced
-@pytest.mark.parametrize(
-    ("seed", "count", "texts"), [(1, 12, 2), pytest.param(7, 600, 4, marks=pytest.mark.slow)]
-)
+@one_in(4)
+@given(FRAMES, INNER, FEWEST, MORE, st.booleans())
 def test_masks_of_drawn_patterns_are_those_of_the_plain_engine(
-    seed: int, count: int, texts: int
+    frame: str, inner: str, low: int, more: int | None, within: bool
 ) -> None:
-    for schema in drawn_schemas(seed, count):
-        check(schema, texts)
+    schema = strings(frame.format(inner), low, None if more is None else low + more)
+    try:
+        check({"type": "array", "items": schema, "maxItems": 3} if within else schema, 2)
+    except gw.UnsatisfiableError:
+        reject()

@@ -11,6 +11,7 @@ import guideway as gw
 from budget_law import check_within
 from guideway.automaton.token_tries import unpack
 from guideway.constraint.compiled import CompiledConstraint, DecodeState
+from random_walks import read
 
 LONGER = [
     "[[[[", "]]]", '{"a":[{"a":[', '{"', '":', '","', '"}', '"],', "},", '":{"', "{}", "true", "1,",
@@ -24,10 +25,8 @@ TREE = {
     "type": "object", "required": ["label"], "additionalProperties": False,
     "properties": {"label": {"type": "string"}, "children": {"type": "array", "items": NODE}},
 }  # fmt: skip
-DEEP = {
-    "type": "object", "required": [f"another name {n}" for n in range(4)],
-    "properties": {"name": NODE},
-}  # fmt: skip
+NAMES = [f"another name {n}" for n in range(4)]
+DEEP = {"type": "object", "required": NAMES, "properties": {"name": NODE}}
 STRINGS: dict[str, dict[str, Any]] = {
     "string": {},
     "counted": {"minLength": 5, "maxLength": 400},
@@ -195,9 +194,7 @@ WIDE = gw.Vocabulary([*TOKENS, *(word.encode() for word in WORDS), b"<eos>"], {l
 ])  # fmt: skip
 def test_many_tokens_stay_within_what_is_being_read(schema: Any, begun: str) -> None:
     constraint = gw.compile(gw.JsonSchema(schema, whitespace="compact"), WIDE)
-    state, dice = constraint.start(), random.Random(begun)
-    for byte in begun.encode():
-        state = constraint.advance(state, byte)
+    state, dice = read(constraint, begun.encode()), random.Random(begun)
     needed, row = constraint.distance(state), constraint.mask(state)
     some = [t for t in unpack(row).tolist() if t < 256 or dice.random() < 0.02]
     check_within(constraint, state, [needed + n for n in (*range(20), 40, 80)], among=some)

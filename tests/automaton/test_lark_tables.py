@@ -45,38 +45,21 @@ def test_grammars_by_chance(seeds, least, ignored):
 
 
 INDENTED = [
-    (
-        'start: _NL? item+\nitem: "a" _NL [_IN item+ _OUT]\n_NL: /(\\n *)+/\n%declare _IN _OUT',
-        "a\n ",
-    ),
-    (
-        'start: item+\nitem: "(" _NL? "a" ")" _NL | "a" _NL _IN item+ _OUT\n'
-        "_NL: /(\\n *)+(?!\\))/\n%declare _IN _OUT\n%ignore / /",
-        "a\n ()",
-    ),
-    (
-        'start: item+\nitem: "a"+ ")"? _NL | "(" "a"* ")" _NL _IN item+ _OUT\n'
-        "_NL: /(\\n|b)+[ b]*/\n%declare _IN _OUT",
-        "a\n b()",
-    ),
-    (
-        'start: (_NL | item)*\nitem: "a" ("a" | "(" "a"* ")")* _NL | "b" _NL _IN item+ _OUT\n'
-        "_NL: /(\\r?\\n[\\t ]*)+/\n%ignore /[\\t ]+/\n%declare _IN _OUT",
-        "ab\n\t\r ()",
-    ),
+    ('start: _NL? item+\nitem: "a" _NL [_IN item+ _OUT]\n_NL: /(\\n *)+/\n%declare _IN _OUT',
+     "a\n "),
+    ('start: item+\nitem: "(" _NL? "a" ")" _NL | "a" _NL _IN item+ _OUT\n'
+     "_NL: /(\\n *)+(?!\\))/\n%declare _IN _OUT\n%ignore / /", "a\n ()"),
+    ('start: item+\nitem: "a"+ ")"? _NL | "(" "a"* ")" _NL _IN item+ _OUT\n'
+     "_NL: /(\\n|b)+[ b]*/\n%declare _IN _OUT", "a\n b()"),
+    ('start: (_NL | item)*\nitem: "a" ("a" | "(" "a"* ")")* _NL | "b" _NL _IN item+ _OUT\n'
+     "_NL: /(\\r?\\n[\\t ]*)+/\n%ignore /[\\t ]+/\n%declare _IN _OUT", "ab\n\t\r ()"),
     # A newline behind the end of a block: something ignored parts them.
-    (
-        'start: item+\nitem: "a" _NL | "b" _NL _IN item+ _OUT _NL\n_NL: /(\\n *)+/\n'
-        "%ignore /[ -]+/\n%declare _IN _OUT",
-        "ab\n -",
-    ),
+    ('start: item+\nitem: "a" _NL | "b" _NL _IN item+ _OUT _NL\n_NL: /(\\n *)+/\n'
+     "%ignore /[ -]+/\n%declare _IN _OUT", "ab\n -"),
     # Items begin blocks on their line, but not within brackets.
-    (
-        'start: item+\nitem: _ITEM ("a" _NL | item+) _OUT | "(" _ITEM? "a" ")" _NL [_IN item+ _OUT]'
-        '\n_ITEM: "- "\n_NL: /(\\n *)+/\n%ignore / /\n%declare _IN _OUT',
-        "-a\n ()",
-    ),
-]
+    ('start: item+\nitem: _ITEM ("a" _NL | item+) _OUT | "(" _ITEM? "a" ")" _NL [_IN item+ _OUT]'
+     '\n_ITEM: "- "\n_NL: /(\\n *)+/\n%ignore / /\n%declare _IN _OUT', "-a\n ()"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "letters"), INDENTED[1:])

@@ -25,6 +25,7 @@ from guideway.language.expr import (
     complement,
     concat,
     literal,
+    optional,
     repeat,
 )
 from guideway.language.nodes import Expr
@@ -48,9 +49,8 @@ def test_more_states_than_there_is_room_for_are_refused(monkeypatch: pytest.Monk
     monkeypatch.setattr(dfa, "MOST_STATES", 4)
     states = LexerDfa(ALL_BYTES)
     state = states.state(repeat(concat(byte_set(b"ab"), alt(literal("cd"), literal("ef")))))
-    with pytest.raises(gw.LimitError, match="more than 4 states of regular languages") as caught:
+    with pytest.raises(gw.LimitError, match="more than 4 states of regular languages"):
         spread(states, state, 10)
-    assert (caught.value.limit, caught.value.given, caught.value.needed) == ("lexical states", 5, 4)
 
 
 def test_what_an_opposite_takes_away_is_found_before_counts_within_counts_are_searched() -> None:
@@ -89,16 +89,16 @@ def test_masks_allow_a_text_that_re_matches_and_no_other(pattern: str) -> None:
         assert reads(constraint, text.encode()) == expected
 
 
-@pytest.mark.parametrize("parts", [["é?"], ["x?", "y?"], ["(ab)?", "c?"], ["x*", "y?"]])
-def test_states_of_many_parts_that_may_be_nothing_have_few_options(parts: list[str]) -> None:
+@pytest.mark.parametrize("parts", [
+    [optional(alt(literal("é"), literal("ê")))],
+    [optional(literal("x")), optional(literal("y"))],
+    [optional(literal("ab")), optional(literal("c"))],
+    [repeat(literal("x")), optional(literal("y"))],
+], ids=["é?", "x?y?", "(ab)?c?", "x*y?"])  # fmt: skip
+def test_states_of_many_parts_that_may_be_nothing_have_few_options(parts: list[Expr]) -> None:
     """Each of 800 states had as many options as parts were left: a gigabyte, and a hang."""
-    optional = {
-        "é?": alt(EPSILON, literal("é"), literal("ê")), "x?": alt(EPSILON, literal("x")),
-        "y?": alt(EPSILON, literal("y")), "(ab)?": alt(EPSILON, literal("ab")),
-        "c?": alt(EPSILON, literal("c")), "x*": repeat(literal("x")),
-    }  # fmt: skip
     states = LexerDfa(ALL_BYTES)
-    spread(states, states.state(concat(*(optional[part] for part in parts * 200))), 12)
+    spread(states, states.state(concat(*parts * 200)), 12)
     made = states.records.context
     assert made.parts.used < 3_000
     assert made.lines.used < 6_000
@@ -173,11 +173,8 @@ def test_no_text_has_fewer_bytes_than_its_record_says() -> None:
     for _ in range(300):
         expr = some_expression(rng, 3)
         if machine.alive(expr):
-            number = states.records.record(expr)
-            fewest, shortest = (
-                states.records._regex(number).guess >> at.LEAST,
-                machine.shortest_length(expr),
-            )
+            record = states.records._regex(states.records.record(expr))
+            fewest, shortest = record.guess >> at.LEAST, machine.shortest_length(expr)
             assert fewest <= shortest, expr
             exact += fewest == shortest
     assert exact > 150
@@ -200,9 +197,8 @@ def test_a_count_that_nobody_can_reach_is_a_count() -> None:
 def test_more_parts_than_there_is_room_for_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(records, "MOST_RECORDS", 1024)
     states = LexerDfa(ALL_BYTES)
-    with pytest.raises(gw.LimitError, match="more than 1024 parts of regular languages") as caught:
+    with pytest.raises(gw.LimitError, match="more than 1024 parts of regular languages"):
         states.state(literal("abcdefgh" * 300))
-    assert caught.value.limit == "lexical records"
 
 
 @pytest.mark.untraced
@@ -218,10 +214,7 @@ def test_running_out_of_room_anywhere_changes_nothing(
     counts = [
         concat(repeat(byte_set(b"ab"), i % 7, i % 7 + 3), literal(w)) for i, w in enumerate(words)
     ]
-    for expr in [
-        alt(*map(literal, words)),
-        alt(*counts),
-        *(some_expression(rng, 5) for _ in range(12)),
-    ]:
+    drawn = (some_expression(rng, 5) for _ in range(12))
+    for expr in [alt(*map(literal, words)), alt(*counts), *drawn]:
         if machine.alive(expr):
             compare(states, expr)

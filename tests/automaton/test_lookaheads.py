@@ -116,12 +116,6 @@ def test_what_the_vocabulary_cannot_spell_is_not_looked_ahead_for() -> None:
     assert compared(expr, WORDS, 2, 4) > 3
 
 
-def test_a_lark_grammar_is_read_place_by_place() -> None:
-    expr = lower_source(gw.Lark('start: "(" start ")" | /a+/ | "b"'))
-    words = gw.Vocabulary([b"(", b")", b"a", b"b", b"((", b"a)", b"aa", b"<end>"], eos_ids={7})
-    assert compared(expr, words, 4, 8) > 10
-
-
 def test_counts_under_a_guard() -> None:
     characters = alt(byte_set(b"ab"), literal("é"), literal("è"))
     has_b = concat(ANYTHING, literal("b"), ANYTHING)

@@ -1,7 +1,6 @@
 """Items that have to differ, objects or arrays: read as all else, and told apart by their texts."""
 
 import json
-import random
 from collections.abc import Iterator
 from itertools import product
 from typing import Any
@@ -18,6 +17,7 @@ from guideway.constraint.lowering import lower_source
 from guideway.json_schema import spelling as json_words
 from guideway.language.derivative import Derivatives
 from guideway.language.expr import alt, concat, literal
+from random_walks import BYTES, read, reads
 from two_engines import Both, compared
 
 TOKENS = [
@@ -69,10 +69,13 @@ def test_many_that_read_the_same() -> None:
     ],
 )  # fmt: skip
 def test_values_and_not_texts_differ(text: str, valid: bool) -> None:
-    constraint = gw.compile(
-        gw.JsonSchema({"type": "array", "uniqueItems": True}, whitespace="any"), WORDS
-    )
-    assert constraint.matches(text) is valid
+    source = gw.JsonSchema({"type": "array", "uniqueItems": True}, whitespace="any")
+    constraint = gw.compile(source, WORDS)
+    assert constraint.matches(text) is reads(constraint, text.encode()) is valid
+
+
+def test_where_no_value_begins_all_is_the_last_one() -> None:
+    assert last_value(b"]]") == b"]]"
 
 
 @pytest.mark.parametrize("moves", [(), (3, 8)])
@@ -90,26 +93,6 @@ def test_an_item_that_is_begun_in_a_pda_and_ends_in_another(moves: tuple[int, ..
             fast._move(state)
         assert unpack(fast.mask(state)).tolist() == unpack(plain.row(rest)).tolist()
         state, rest = fast.after(state, token), plain.after(rest, token)
-
-
-def test_the_last_value() -> None:
-    dice = random.Random(4)
-
-    def value(depth: int) -> Any:
-        kind = dice.randrange(7 if depth else 5)
-        if kind < 5:
-            return dice.choice([1, -2.5e10, None, True, "", 'a"b', "\\", '\\"', "[{", "}]", "é"])
-        size = dice.randrange(4)
-        if kind == 5:
-            return [value(depth - 1) for _ in range(size)]
-        return {str(value(0)): value(depth - 1) for _ in range(size)}
-
-    for _ in range(300):
-        text = json.dumps(value(3)).encode()
-        before = json.dumps([value(2), value(2)])[:-1].encode()
-        assert last_value(before + b", " + text) == text
-        assert last_value(text) == text
-    assert last_value(b"]]") == b"]]"  # nothing has begun
 
 
 # Some items of one place are regular, others are read by MARKs: those that may come twice or not.
@@ -176,7 +159,6 @@ def test_masks_of_strings_of_an_enum_are_those_of_the_plain_engine(
         assert at is not None or spelling == "plain" or tokens is WORDS_FEW
 
 
-BYTES = gw.Vocabulary([*EVERY[:256], b"<end>"], eos_ids={256})
 LETTERS = ["", "a", "ab", 'a"b', "b\\", "\u00fc", "\u00e9", "\U0001f600", "\U0001f601a", "null"]
 MANY = [one + other + end for one in LETTERS for other in LETTERS for end in ("", "0", "a0")]
 ODD = [*EVERY[:-1], b"\xc3", b"\x98\x80a", b"0a", b'"ba0', b"\\b\\0", b"<end>"]
@@ -207,13 +189,11 @@ def test_masks_of_many_options_are_those_of_the_plain_engine(source: Any, tokens
         both.along(ids(tokens, text))
 
 
-@pytest.mark.parametrize("read", [b"", b"a", b"bx"])
-def test_budgets_leave_room_for_the_end_of_one_of_many_options(read: bytes) -> None:
+@pytest.mark.parametrize("begun", [b"", b"a", b"bx"])
+def test_budgets_leave_room_for_the_end_of_one_of_many_options(begun: bytes) -> None:
     options = [f"{first}{'x' * length}" for first in "abc" for length in range(3, 40)]
     constraint = gw.compile(gw.Choice(options), BYTES)
-    state = constraint.start()
-    for byte in read:
-        state = constraint.advance(state, byte)
+    state = read(constraint, begun)
     check_within(constraint, state, [constraint.distance(state) + more for more in (0, 1, 2, 50)])
 
 

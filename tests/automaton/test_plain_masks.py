@@ -31,10 +31,13 @@ def brute_force(machine, state, vocabulary):
     return allowed
 
 
-@given(languages, vocabularies, st.lists(st.integers(0, 40), max_size=6), st.sampled_from([1, 64]))
-def test_the_mask_is_what_stepping_through_each_token_says(expr, vocabulary, choices, rows):
+budgets = st.sampled_from([Budget(), Budget(rows=1, table_bytes=1)])
+
+
+@given(languages, vocabularies, st.lists(st.integers(0, 40), max_size=6), budgets)
+def test_the_mask_is_what_stepping_through_each_token_says(expr, vocabulary, choices, budget):
     machine = Derivatives(expr, vocabulary.spellable)
-    made = Rows(machine, vocabulary, Budget(rows=rows, table_bytes=rows << 20))
+    made = Rows(machine, vocabulary, budget)
     state = machine.start()
     for choice in choices:
         allowed = unpack(made.row(state)).tolist()
@@ -43,14 +46,3 @@ def test_the_mask_is_what_stepping_through_each_token_says(expr, vocabulary, cho
         if not text:
             break
         state = made.after(state, text[choice % len(text)])
-
-
-def test_a_table_that_is_too_large_is_forgotten_and_nothing_changes():
-    vocabulary = Vocabulary([b"[", b"a", b"]", b","])
-    machine = Derivatives(nested(), vocabulary.spellable)
-    small = Rows(machine, vocabulary, Budget(table_bytes=1, rows=1))
-    large = Rows(machine, vocabulary, Budget.default())
-    state = machine.start()
-    for token in [0, 0, 1, 2, 3, 1]:
-        assert small.row(state).tobytes() == large.row(state).tobytes()
-        state = small.after(state, token)

@@ -14,7 +14,7 @@ from guideway.automaton import token_tries as exits
 from guideway.automaton.token_mask_cache import MaskStore, TokenMaskCache
 from guideway.automaton.token_tries import unpack
 from guideway.constraint.compile import remembered
-from guideway.constraint.compiled import CompiledConstraint
+from random_walks import read
 
 
 @pytest.fixture(autouse=True)
@@ -35,16 +35,10 @@ def _words(extra: list[bytes]) -> gw.Vocabulary:
     return gw.Vocabulary(tokens, eos_ids={len(tokens) - 1})
 
 
-def _allowed(words: gw.Vocabulary, pattern: str = "[ab]*c[ab]?d?") -> list[bytes]:
+def _allowed(words: gw.Vocabulary, pattern: str) -> list[bytes]:
     constraint = gw.compile(gw.Regex(pattern), words)
     row = constraint.mask(constraint.start())
     return [words.tokens[token] or b"" for token in unpack(row).tolist()]
-
-
-def test_tokens_that_leave_a_state_go_on_in_what_follows() -> None:
-    words = _words([*AFTER, b"acc", b"bcad", b"bcda"])
-    expected = {b"a", b"b", b"c", *AFTER, b"bcad"} - {b"aacab"}
-    assert set(_allowed(words)) == expected
 
 
 LIMITS = ["_ALL_TRIES", "_MOST_EXITS", "MOST_STATE_MASKS", "MOST_ROWS", "_ALL_COUNTED"]
@@ -79,23 +73,15 @@ def test_masks_have_state_masks_however_many_constraints_came_before(
     mask_caches = list[weakref.ref[TokenMaskCache]]()
     for _ in range(300):
         one, two = ("".join(dice.sample(letters, 4)) for _ in "ab")
-        _walk(gw.compile(gw.Regex(f"[{one}]*z[{two}]*z[{one}]?"), words), b"zz")
-        current = _walk(kept, b"azz")
+        other = gw.compile(gw.Regex(f"[{one}]*z[{two}]*z[{one}]?"), words)
+        assert read(other, b"zz")  # none may need the plain engine
+        current = read(kept, b"azz").pda.mask_cache
         if not mask_caches or mask_caches[-1]() is not current:
             mask_caches.append(weakref.ref(current))
     assert len(mask_caches) > 2
     remembered.clear()
     gc.collect()
     assert sum(one() is not None for one in mask_caches) < 4
-
-
-def _walk(constraint: CompiledConstraint, text: bytes) -> TokenMaskCache:
-    """Ask for the masks along a text; none may need the plain engine."""
-    state = constraint.start()
-    for byte in text:
-        constraint.mask(state)
-        state = constraint.advance(state, byte)
-    return state.pda.mask_cache
 
 
 # Equal masks are one row, and rows without room are each state's own.
@@ -105,11 +91,8 @@ PAIRS = [b"ab", b"ba", b"abc"]
 
 def masks(vocabulary: gw.Vocabulary, pattern: str, text: bytes) -> list[np.ndarray]:
     constraint = gw.compile(gw.Regex(pattern), vocabulary)
-    state, rows = constraint.start(), list[np.ndarray]()
-    for byte in text:
-        rows.append(constraint.mask(state))
-        state = constraint.advance(state, byte)
-    return rows
+    states = itertools.accumulate(text[:-1], constraint.advance, initial=constraint.start())
+    return [constraint.mask(state) for state in states]
 
 
 def test_equal_masks_of_two_constraints_are_the_same_read_only_row() -> None:

@@ -40,7 +40,7 @@ def test_a_row_holds_exactly_its_ids(case):
     assert row.tobytes() == pack(np.array(sorted(ids), np.int32), width).tobytes()
 
 
-@pytest.mark.parametrize("share", [0, 0.001, 0.05, 0.09, 0.5, 1])
+@pytest.mark.parametrize("share", [0, 0.001, 0.09, 0.5, 1])
 def test_ids_of_sparse_and_of_dense_rows_are_the_same(share):
     ids = np.flatnonzero(np.random.default_rng(4).random(5000) < share)
     assert unpack(pack(ids.astype(np.int32), 5000)).tolist() == ids.tolist()
@@ -55,9 +55,6 @@ def test_rows_are_read_only():
         pack([1], 8)[0] = 0
 
 
-# Memory that is not touched yet, and belongs to one process.
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="processes are not forked there")
 def test_what_a_forked_process_writes_is_its_own():
     numbers = untouched(4, np.int32)
@@ -69,9 +66,6 @@ def test_what_a_forked_process_writes_is_its_own():
     _, status = os.waitpid(child, 0)
     assert os.waitstatus_to_exitcode(status) == 7
     assert numbers.tolist() == [1, 0, 0, 0]
-
-
-# Caches are counted while they are in use.
 
 
 class Held7:
@@ -95,8 +89,6 @@ def test_threads_may_come_and_go_with_caches() -> None:
     gc.collect()
     assert not any(isinstance(cache, Held7) for cache in tracked())
 
-
-# What is said of parts of a vocabulary's trie is what walking them finds.
 
 WHOLE = (
     *(bytes((b,)) for b in range(256)),
@@ -169,13 +161,11 @@ def test_masks_of_patterns_have_what_reading_each_token_finds(
     chance = random.Random(8)
     for pattern in patterns:
         constraint = gw.compile(gw.Regex(pattern), words)
+        after, end = constraint._states.after, len(words.tokens) - 1
         for _ in range(2):
             state = constraint.start()
             for _ in range(2):
-                allowed = set(unpack(constraint.mask(state)).tolist()) - words.eos_ids
-                for token in range(len(words.tokens) - 1):
-                    assert (token in allowed) == (
-                        constraint._states.after(state, token) is not None
-                    )
+                allowed = [t for t in unpack(constraint.mask(state)).tolist() if t != end]
+                assert allowed == [t for t in range(end) if after(state, t) is not None]
                 if allowed:
-                    state = constraint.advance(state, chance.choice(sorted(allowed)))
+                    state = constraint.advance(state, chance.choice(allowed))

@@ -11,9 +11,7 @@ import pytest
 import guideway as gw
 from guideway.automaton.jit.operands import inner, release, take_again
 from guideway.automaton.jit.statements import Kernels
-from guideway.constraint.compiled import CompiledConstraint
-
-BYTES = gw.Vocabulary([*(bytes((b,)) for b in range(256)), b"<end>"], eos_ids={256})
+from random_walks import BYTES, read
 
 
 @contextmanager
@@ -75,20 +73,14 @@ def test_what_releases_the_lock_lets_others_run_and_gives_the_same(name: str, le
 def test_a_small_constraint_keeps_the_lock_while_it_reads() -> None:
     text = b'{"a": 17, "b": [true]}'
 
-    def compiled(title: str) -> CompiledConstraint:
-        schema = {"title": title, "properties": {"a": {"type": "integer"}}}
-        return gw.compile(gw.JsonSchema(schema), BYTES)
-
-    def read(constraint: CompiledConstraint) -> None:
-        state = constraint.start()
-        for byte in text:
-            constraint.mask(state)
-            state = constraint.advance(state, byte)
-
-    read(compiled("first"))  # lexical states and their state masks are made without the lock
-    constraint = compiled("second")
+    one, other = (
+        gw.compile(gw.JsonSchema({"title": title, "properties": {"a": {"type": "integer"}}}), BYTES)
+        for title in ("one", "other")
+    )
+    assert read(one, text)  # lexical states and their state masks are made without the lock
     with other_thread() as turns:
         before = turns[0]
-        read(constraint)
+        state = read(other, text)
         after = turns[0]
+    assert other.accepts(state)
     assert after == before

@@ -41,31 +41,9 @@ def test_a_text_of_hundreds_of_letters_with_ever_more_ways_to_read_it() -> None:
     assert constraint._states.held().state_bytes < 4_000_000
 
 
-def opened(text: str) -> int | None:
-    """How many brackets are open; None where one closes too much."""
-    depth = 0
-    for letter in text:
-        depth += {"(": 1, ")": -1}.get(letter, 0)
-        if depth < 0:
-            return None
-    return depth
-
-
-def test_brackets_however_they_are_grouped() -> None:
-    constraint = gw.compile(gw.Gbnf(BRACKETS), VOCABULARY)
-    chosen, state, text = random.Random(7), constraint.start(), ""
-    for _ in range(120):
-        want = {t for t in TOKENS[:9] if opened(text + t.decode()) is not None}
-        want |= {b"<end>"} if text and opened(text) == 0 else set()
-        assert allowed(constraint, state) == want
-        step = chosen.choice(sorted(want & {b"a", b"(", b")", b"()"}))
-        state, text = constraint.advance(state, TOKENS.index(step)), text + step.decode()
-
-
-def nested(depth: int) -> gw.Gbnf:
-    """Up to 2^depth letters or brackets, halved so often, and then a plus."""
-    halved = (f"t{n} ::= t{n - 1}? t{n - 1}?" for n in range(1, depth + 1))
-    return gw.Gbnf("\n".join((f'root ::= t{depth} "+"', *halved, 't0 ::= "a" | "(" root ")"')))
+# Up to 2^20 letters or brackets, halved so often, and then a plus.
+HALVED = (f"t{n} ::= t{n - 1}? t{n - 1}?" for n in range(1, 21))
+MANY = gw.Gbnf("\n".join(('root ::= t20 "+"', *HALVED, 't0 ::= "a" | "(" root ")"')))
 
 
 def read_nested(text: str) -> tuple[int, bool] | None:
@@ -81,7 +59,7 @@ def read_nested(text: str) -> tuple[int, bool] | None:
 
 
 def test_what_is_halved_twenty_times_has_no_million_stacks() -> None:
-    constraint = gw.compile(nested(20), VOCABULARY)
+    constraint = gw.compile(MANY, VOCABULARY)
     chosen, state, text = random.Random(3), constraint.start(), ""
     for _ in range(60):
         want = {t for t in TOKENS[:-1] if read_nested(text + t.decode()) is not None}
