@@ -1,4 +1,5 @@
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -10,21 +11,10 @@ pytestmark = pytest.mark.usefixtures("form")
 
 CPU = torch.device("cpu")
 ORDER = ORDERS["transformers"]
-NAMES = ("temperature", "top_k", "top_p", "min_p")
-OFF = (1.0, 0, 1.0, 0.0)
 
 
-def warps(settings: list[tuple[float, int, float, float]]) -> Warps:
-    """The four oldest stages, in transformers' order."""
-    rows = [
-        {n: value for n, value, off in zip(NAMES, each, OFF, strict=True) if value != off}
-        for each in settings
-    ]
-    return Warps.of([(ORDER, row) for row in rows], CPU)
-
-
-def warped(row: torch.Tensor, settings: list[tuple[float, int, float, float]]) -> torch.Tensor:
-    return warp(row, warps(settings)).row
+def warped(row: torch.Tensor, settings: list[dict[str, Any]]) -> torch.Tensor:
+    return warp(row, Warps.of([(ORDER, each) for each in settings], CPU)).row
 
 
 def rows(count: int, width: int, *, scale: float = 3.0, seed: int = 0) -> torch.Tensor:
@@ -33,7 +23,8 @@ def rows(count: int, width: int, *, scale: float = 3.0, seed: int = 0) -> torch.
 
 
 def test_every_row_of_a_batch_has_its_own_settings():
-    settings = [(1.0, 0, 1.0, 0.0), (0.5, 7, 1.0, 0.0), (1.0, 0, 0.6, 0.0), (2.0, 0, 1.0, 0.3)]
+    on = {"temperature": 0.5, "top_k": 7}, {"top_p": 0.6}, {"temperature": 2.0, "min_p": 0.3}
+    settings: list[dict[str, Any]] = [{}, *on]
     row = rows(4, 2000)
     before = row.clone()
     together = warped(row, settings)
@@ -41,13 +32,13 @@ def test_every_row_of_a_batch_has_its_own_settings():
         single = warped(row[place : place + 1], [each])
         assert torch.equal(together[place], single[0])
     assert torch.equal(row, before)
-    assert torch.equal(warped(row, [(1.0, 10**30, 1.0, 0.0)] * 4), row)  # all tokens
+    assert torch.equal(warped(row, [{"top_k": 10**30}] * 4), row)  # all tokens
 
 
 @pytest.mark.parametrize("temperature", [5e-324, 1e-40, 1e39, 1e300])
 def test_no_temperature_makes_a_masked_token_possible_or_the_others_impossible(temperature: float):
     row = torch.tensor([[-2.0, -math.inf, -1.0, 3.0]])
-    heated = warped(row, [(temperature, 0, 1.0, 0.0)])
+    heated = warped(row, [{"temperature": temperature}])
     assert heated.isneginf().tolist() == [[False, True, False, False]]
     assert heated.argmax() == 3
     assert not heated.isnan().any()

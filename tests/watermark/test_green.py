@@ -50,6 +50,7 @@ def test_ends_stay_as_probable_and_a_hard_mark_never_draws_red_tokens() -> None:
         assert torch.allclose(after[:, 49], row.softmax(1)[:, 49], rtol=1e-4)
         assert not after[:, 7].any()
     assert not after.masked_fill(green | ends, 0.0).any()
+    assert float(green.float().mean()) == pytest.approx(0.25, abs=0.02)
     assert torch.equal(biased(row, torch.zeros_like(green), ends, math.inf), row)
     only = row.masked_fill(~ends, -math.inf)
     assert torch.equal(biased(only, green, ends, 2.0).softmax(1), only.softmax(1))
@@ -60,13 +61,14 @@ def test_a_list_among_few_allowed_tokens_keeps_its_strength(size: int, plain: fl
     # Per token (E − γ) / σ with γ ½: any colouring, against half of what is allowed.
     rate = sum(comb(size, k) / 2**size * GAIN * k / (GAIN * k + size - k) for k in range(size + 1))
     assert 2 * (rate - 0.5) == pytest.approx(plain, abs=1e-3)
-    row = torch.zeros(2000, size)
-    allowed = torch.ones(2000, size, dtype=torch.bool)
-    each = numbers(Scheme(9, gamma=0.5), torch.arange(2000)[:, None], None, size)
-    key = row_keys(Scheme(9, gamma=0.5), torch.arange(2000)[:, None])
-    green = green_within(each, allowed, green_count(key, allowed.sum(1), 0.5))
-    after = biased(row, green, ~allowed, 2.0).softmax(1).masked_fill(~green, 0.0).sum(1)
-    assert float(2 * (after.mean() - 0.5)) == pytest.approx(0.762, abs=1e-3)
+    row = torch.zeros(4000, size)
+    allowed = torch.ones(4000, size, dtype=torch.bool)
+    each = numbers(Scheme(9, gamma=0.5), torch.arange(4000)[:, None], None, size)
+    key = row_keys(Scheme(9, gamma=0.5), torch.arange(4000)[:, None])
+    within = green_within(each, allowed, green_count(key, allowed.sum(1), 0.5))
+    for green, strength, error in ((within, 0.762, 1e-3), (green_free(each, 0.5), plain, 0.04)):
+        after = biased(row, green, ~allowed, 2.0).softmax(1).masked_fill(~green, 0.0).sum(1)
+        assert float(2 * (after.mean() - 0.5)) == pytest.approx(strength, abs=error)
 
 
 def test_both_colours_exist_wherever_two_tokens_are_allowed_and_the_share_is_gamma() -> None:
