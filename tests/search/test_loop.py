@@ -25,19 +25,22 @@ def interrupted(model: FakeModel, request: Request) -> list[Result]:
 
 
 def test_searches_of_several_prompts_and_drawn_rows_stand_in_one_batch():
-    model = gw.Model(FakeModel.random(BITS, 3))
-    prompts, pattern = ["01", "1", "0"], gw.Regex("[01]{3,6}")
+    noise = FakeModel.random(BITS, 3)
+    states = {"states": lambda prefix: [1.0, float(prefix[-1]), float(len(prefix))]}
+    model = gw.Model(FakeModel(BITS, lambda prefix: noise.prefill([prefix])[1][0], **states))
+    prompts, pattern = ["01", "1", "0", "10"], gw.Regex("[01]{3,6}")
     settings = [
         gw.Sampling(num_beams=4, num_return_sequences=2),
         gw.Sampling(),
         gw.Sampling(num_beams=2),
+        gw.Sampling(penalty_alpha=0.6),
     ]
     together = model.generate(prompts, pattern, sampling=settings)
     alone = [
         model.generate(prompt, pattern, sampling=each)
         for prompt, each in zip(prompts, settings, strict=True)
     ]
-    assert [r.text for r in together] == [*(r.text for r in alone[0]), alone[1].text, alone[2].text]
+    assert [r.text for r in together] == [r.text for r in (*alone[0], *alone[1:])]
     assert together[2].score is None
     assert together[3].score == alone[2].score
 
