@@ -9,40 +9,23 @@ from guideway.models.protocol import LanguageModel
 
 
 class FakePages:
-    """Pages without a cache, for tests: models read each text anew, and prompts in chunks.
+    """Models read each text anew, and at most `chunk` tokens of a prompt in a step."""
 
-    Example:
-        >>> from guideway.models.fake import FakeModel
-        >>> from guideway.vocabulary.vocabulary import Vocabulary
-        >>> vocabulary = Vocabulary([b"a", b"b", b"<eos>"], eos_ids={2})
-        >>> model = FakeModel.table(vocabulary, [[0, 1, 0], [0, 0, 1], [0, 0, 0]])
-        >>> pages = FakePages([model], chunk=2)
-        >>> pages.add(7, [1, 0, 0])
-        >>> for _ in range(3):
-        ...     pages.step(lambda due: print(due.texts, due.logits[model].tolist()) or [[1]])
-        (7,) [[0.0, 1.0, 0.0]]
-        (7,) [[0.0, 0.0, 1.0]]
-    """
+    capacity = 1 << 20
 
-    def __init__(
-        self, models: Texts[LanguageModel[Any]], *, chunk: int = 4, capacity: int = 1 << 20
-    ) -> None:
-        """Pages of these models that read at most `chunk` tokens of a prompt in a step."""
-        self.capacity, self._models, self._chunk = capacity, models, chunk
+    def __init__(self, models: Texts[LanguageModel[Any]], *, chunk: int) -> None:
+        self._models, self._chunk = models, chunk
         self._texts: dict[int, list[int]] = {}
         self._unread: dict[int, int] = {}
         self._chosen = set[int]()
 
     def add(self, text: int, prompt: Texts[int]) -> None:
-        """Add a text."""
         self._texts[text], self._unread[text] = [*prompt], len(prompt)
 
     def remove(self, text: int) -> None:
-        """Forget a text."""
         del self._texts[text], self._unread[text]
 
     def step(self, choose: Choose, draft: Drafted = undrafted, held: Container[int] = ()) -> None:
-        """Read a part of each text; choose where it is at its end."""
         begun = [text for text in self._unread if text in self._chosen and text not in held]
         drafted = dict(zip(begun, draft(begun), strict=True))
         for text, unread in self._unread.items():
