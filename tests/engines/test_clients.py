@@ -34,13 +34,10 @@ def address() -> Iterator[str]:
         yield found
 
 
-@pytest.mark.parametrize(
-    "mode", ["TOOLS", "TOOLS_STRICT", "JSON", "JSON_SCHEMA", "RESPONSES_TOOLS"]
-)
+@pytest.mark.parametrize("mode", ["TOOLS", "TOOLS_STRICT", "JSON_SCHEMA", "RESPONSES_TOOLS"])
 def test_instructor(address: str, mode: str) -> None:
     import instructor
     import openai
-    from instructor.v2.core.errors import IncompleteOutputException, InstructorRetryException
 
     own = openai.OpenAI(base_url=address, api_key="k", max_retries=0)
     client: Any = instructor.from_openai(own, mode=getattr(instructor.Mode, mode))
@@ -48,10 +45,6 @@ def test_instructor(address: str, mode: str) -> None:
     if mode.startswith("RESPONSES"):
         most = {"max_output_tokens": LIMIT}
     asked = {"model": "fake", "messages": TALK, "response_model": Person, "max_retries": 0, **most}
-    if mode == "JSON":  # any object: a random model gives none of the type
-        with pytest.raises((IncompleteOutputException, InstructorRetryException)):
-            client.chat.completions.create(**asked)
-        return
     person = client.chat.completions.create(**asked)
     assert isinstance(person, Person)
     if not mode.startswith("RESPONSES"):
@@ -60,7 +53,7 @@ def test_instructor(address: str, mode: str) -> None:
         assert isinstance(Person(**parts[-1].model_dump()), Person)
 
 
-@pytest.mark.parametrize("way", ["ToolOutput", "NativeOutput", "PromptedOutput"])
+@pytest.mark.parametrize("way", ["ToolOutput", "NativeOutput"])
 @pytest.mark.parametrize("api", ["OpenAIChatModel", "OpenAIResponsesModel"])
 def test_pydantic_ai(address: str, api: str, way: str) -> None:
     import pydantic_ai
@@ -72,10 +65,6 @@ def test_pydantic_ai(address: str, api: str, way: str) -> None:
     settings: Any = {"max_tokens": LIMIT}
     output = getattr(pydantic_ai, way)(Person)
     agent: Any = pydantic_ai.Agent(model, output_type=output, model_settings=settings, retries=0)
-    if way == "PromptedOutput":  # any object: a random model gives none of the type
-        with pytest.raises(pydantic_ai.exceptions.UnexpectedModelBehavior):
-            agent.run_sync("Who?")
-        return
     assert isinstance(agent.run_sync("Who?").output, Person)
 
 
@@ -113,14 +102,8 @@ def test_pydantic_ai_calls_tools_and_streams(address: str) -> None:
 def test_langchain(address: str, method: str, responses: bool) -> None:
     from langchain_openai import ChatOpenAI
 
-    model: Any = ChatOpenAI(
-        model="fake",
-        base_url=address,
-        api_key="k",
-        max_tokens=LIMIT,
-        max_retries=0,
-        use_responses_api=responses,
-    )
+    settings: Any = {"max_tokens": LIMIT, "max_retries": 0, "use_responses_api": responses}
+    model: Any = ChatOpenAI(model="fake", base_url=address, api_key="k", **settings)
     assert isinstance(model.with_structured_output(Person, method=method).invoke("Who?"), Person)
     bound = model.bind_tools([Person], tool_choice="Person")
     (call,) = bound.invoke("Who?").tool_calls[:1]
@@ -136,25 +119,18 @@ def test_langchain(address: str, method: str, responses: bool) -> None:
 def test_litellm(address: str, provider: str) -> None:
     import litellm
 
-    asked: dict[str, Any] = {
-        "model": f"{provider}/fake",
-        "messages": TALK,
-        "api_base": address,
-        "api_key": "k",
-        "max_tokens": LIMIT,
-        "response_format": Person,
-        "seed": 1,
-    }
-    answer: Any = litellm.completion(**asked)
+    asked: dict[str, Any] = {"model": f"{provider}/fake", "messages": TALK, "seed": 1}
+    asked |= {"api_base": address, "api_key": "k", "max_tokens": LIMIT}
+    typed = {**asked, "response_format": Person}
+    answer: Any = litellm.completion(**typed)
     text = answer.choices[0].message.content
     Person.model_validate_json(text)
-    chunks: Any = litellm.completion(**asked, stream=True)
+    chunks: Any = litellm.completion(**typed, stream=True)
     assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks) == text
     function = {"name": "person", "parameters": Person.model_json_schema()}
     tools = [{"type": "function", "function": function}]
-    more = {**asked, "tools": tools, "tool_choice": "required"}
-    del more["response_format"]
-    call = litellm.completion(**more).choices[0].message.tool_calls[0]
+    called: Any = litellm.completion(**asked, tools=tools, tool_choice="required")
+    call = called.choices[0].message.tool_calls[0]
     Person.model_validate_json(call.function.arguments)
 
 

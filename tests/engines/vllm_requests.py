@@ -62,12 +62,8 @@ KINDS: dict[str, tuple[str, Any]] = {
     ),
 }
 BACKEND = {"backend": "guideway"}
-DRAFTS = {
-    "method": "ngram",
-    "num_speculative_tokens": 3,
-    "prompt_lookup_max": 3,
-    "prompt_lookup_min": 1,
-}
+DRAFTS = {"method": "ngram", "num_speculative_tokens": 3}
+DRAFTS |= {"prompt_lookup_max": 3, "prompt_lookup_min": 1}
 PROMPTS = [f"Write something about the {thing}: " for thing in ("sea", "cat", "king", "train")]
 
 
@@ -75,16 +71,9 @@ def started(**settings: Any) -> LLM:
     """An engine with our back end, if `settings` name it."""
     register()
     folder, load_format = model(Path(tempfile.mkdtemp()))
-    return LLM(
-        folder,
-        load_format=load_format,
-        dtype="float32",
-        max_model_len=256,
-        max_num_seqs=16,
-        max_num_batched_tokens=256,
-        enforce_eager=True,
-        **settings,
-    )
+    sizes = {"max_model_len": 256, "max_num_seqs": 16, "max_num_batched_tokens": 256}
+    settings = {"load_format": load_format, "dtype": "float32", **sizes, **settings}
+    return LLM(folder, enforce_eager=True, **settings)
 
 
 def generated(prompts: list[str], params: list[SamplingParams], settings: dict[str, Any]) -> Any:
