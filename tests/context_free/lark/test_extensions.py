@@ -9,6 +9,7 @@ import pytest
 import guideway as gw
 from guideway.automaton.token_tries import unpack
 from guideway.constraint.lowering import lower_source, lower_substring
+from guideway.context_free.lark.errors import placed
 from guideway.context_free.lark.extensions import CLOSE, DEEPEST, OPEN, extend
 from guideway.context_free.lark.reader import read_lark
 from guideway.context_free.lark.source import Lark
@@ -154,7 +155,8 @@ LACKING = (("<|tt|>", "token '<|tt|>'"), ("<[999]>", "token 999"))
      "template t stands .*: t{x, y}.*line 2, column 5"),
     ('start: a\na[capture]{t}: "x"\n', SourceError,
      "template a stands .*: a{t}.*line 1, column 8"),
-    ('start: "a"\n  | "b\0"\n', SourceError, r"NUL is written \\x00.*line 2, column 7"),
+    *((f'start: "a"\n  | {quoted}\n', SourceError, r"NUL is written \\x00.*line 2, column 7")
+      for quoted in ('"b\0"', "/b\0/")),
     ('\u200bstart: "a"', SourceError, r"'\\u200b' begins nothing here"),
 ])  # fmt: skip
 def test_what_is_wrong_is_told_with_its_place_in_the_text_as_it_was_written(text, error, said):
@@ -173,6 +175,10 @@ def test_what_is_around_numbers_of_parts_is_a_text_like_others_where_there_are_n
         own = {"x": f'a: <y> "{OPEN}"' if grammar == "start: a" else "a: <y>"}
         with pytest.raises(SourceError, match=f"not characters.*{place}"):
             Lark(f"{grammar}\n%import x.a", imports=own)
+
+
+def test_an_empty_option_of_llguidance_says_nothing():
+    assert read_lark(Lark('%llguidance {}\nstart: "a"')).start == "start"
 
 
 def test_parts_are_exchanged_without_reading_the_grammar_again():
@@ -317,6 +323,12 @@ def test_many_parts_in_a_row_may_be_empty(lexer):
     assert found == rows | {f"b{row}b" for row in rows if len(row) < 2} | {
         f"z{row}" for row in rows if len(row) < 3
     }
+
+
+def test_an_error_of_another_kind_stays_itself():
+    (part,) = gw.Lark("start: <a>").parts
+    error = gw.TokenRejected("no", token=1)
+    assert placed(error, part) is error
 
 
 def test_substrings_are_runs_of_chunks():

@@ -115,6 +115,7 @@ def test_indentation_is_python_s_only_where_a_grammar_has_its_names():
         ('start: A\nA: "x" "\\x41".."Z" "ab".."c"', "a range is from one character to", 2, 20),
         ('start: "a"\n  | "z".."a"', "from 'z' to 'a' is the wrong way round", 2, 5),
         ('start: A\nA: "z".."["', "from 'z' to '.' is the wrong way round", 2, 4),
+        ("start: A\nA: /[z-a]/", "A is no regex as Lark reads them: bad character range", 1, 8),
         ('start: "c" ("a" | B)~3..2\nB: "b"', "3..2 times: the lower bound comes first", 1, 21),
         (r'start: "\x41\xZZ"', r"an escape is written .xXX, with hexadecimal digits", 1, 13),
         ('%declare A b\nstart: "a"', "%declare is for terminals, whose names are in", 1, 1),
