@@ -183,10 +183,8 @@ AROUND: list[Any] = [
     lambda said: said,
     lambda said: {"not": said},
     lambda said: {"type": ["string", "boolean", "integer"], "allOf": [said, {"not": {"const": 5}}]},
-    lambda said: {"if": said, "then": {"type": "number"}, "else": {"type": "object"}},
     lambda said: {"oneOf": [said, {"const": 4}, {"type": "string"}]},
     lambda said: said | {"unevaluatedProperties": False, "unevaluatedItems": False},
-    lambda said: said | {"$schema": "http://json-schema.org/draft-07/schema#"},
     lambda said: said | {"$schema": "http://json-schema.org/draft-04/schema#"},
 ]
 

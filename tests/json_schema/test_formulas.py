@@ -1,7 +1,7 @@
 """Formulas: what is joined stays small, opposites are exact, cases are found, nothing recurses."""
 
 from collections.abc import Sequence
-from itertools import islice, product
+from itertools import product
 from typing import Any
 
 import pytest
@@ -182,39 +182,6 @@ def test_too_many_choices_are_refused_while_compiling(monkeypatch):
     with metered(lambda parts: None), pytest.raises(LimitError, match="more than 2 choices"):
         first_case(formula, lambda case: True, lambda case: False)
     assert first_case(formula, lambda case: True, lambda case: False) is False
-
-
-def one_of(count: int) -> dict[str, Any]:
-    """At most one of some members, as schemas of Prometheus have it."""
-    names = [f"k{number}" for number in range(count)]
-    others = {n: {"properties": {o: {"type": "null"} for o in names if o != n}} for n in names}
-    rules = [
-        {"if": {"properties": {name: {"type": "null"}}}, "else": others[name]} for name in names
-    ]
-    return {"properties": {n: {"type": "string"} for n in names}, "allOf": rules}
-
-
-SCHEMAS: tuple[dict[str, Any], ...] = (
-    one_of(6),
-    {"oneOf": [
-        {"properties": {"a": {"type": "string"}, "b": {"type": "object"}}, "required": ["a"]},
-        {"properties": {"b": {"properties": {"a": {"const": 1}}}}, "required": ["b"]},
-    ]},
-    {"oneOf": [
-        {"properties": {"a": {}, "b": {}}, "additionalProperties": False},
-        {"properties": {"b": {}, "c": {}}, "additionalProperties": False},
-        {"properties": {"c": {}, "a": {}}, "required": ["a"], "additionalProperties": False},
-    ]},
-)  # fmt: skip
-
-
-@pytest.mark.parametrize("schema", SCHEMAS)
-def test_instances_are_those_of_the_validators(schema):
-    names = sorted({"a", "b", "c", *schema.get("properties", ())})[:4]
-    every = product(("none", "x", None, {}, {"a": 1}, {"a": 2}), repeat=len(names))
-    values = islice(every, 0, None, 5)  # 5 and 6 have no common factor
-    pairs = (zip(names, some, strict=True) for some in values)
-    check_values({"type": "object", **schema}, ({n: v for n, v in p if v != "none"} for p in pairs))
 
 
 def test_the_order_of_names_is_kept_where_it_matters():

@@ -156,10 +156,8 @@ def check_drawn(pattern: str, texts: list[str]) -> None:
 @example("a(?=b)b(?<!a)")
 @example("(?:(?!ab).)*b")
 @example("(?:(?!ab|ba).){2,}")
-@example("(?:(?!.*b)[ab])*")
 @example("(?:(?!.*b)[ab])*b?")
 @example("(?:(?!)a)*")
-@example("(?:(?!)a)+")
 @example("(?:(?=a).)*b")
 @example("(?:(?!b)(?!ab).)*b")
 @example("(?:(?!b|)a)*")
@@ -172,12 +170,12 @@ def test_lookaround_means_what_it_means_in_re(pattern: str) -> None:
 @pytest.mark.parametrize(
     "pattern",
     ["a(?:a|b(?=a)){0,38}", "a(?:a|b(?=a)){0,38}b?", "(?:a|b(?=a)){2,20}(?:a|c)",
-     "(?:b(?!b)a*)*", "(?:b(?!b)a*)+b?", "(?:(?=a)[ab]c?)*", r"(?:b(?!\Z)|a)*",
-     r"(?:b(?=\Z)|a)*c?", r"(?:b(?=a|\Z)|a)+", "(?:b(?=(?:[ac]))|a|c(?=b)|c(?!c))*",
+     "(?:b(?!b)a*)+b?", "(?:(?=a)[ab]c?)*", r"(?:b(?=\Z)|a)*c?", r"(?:b(?=a|\Z)|a)+",
+     "(?:b(?=(?:[ac]))|a|c(?=b)|c(?!c))*",
      "(?:(?:b(?!b)|a(?!a)){3,}c?)*", "(?:a|(?=b)){14}b", "(?:b(?=a)|b(?=c)|a)*.?",
-     "(?:(?=[ab])(?=[bc]).a?)*c*", "(?=(?:a|b(?=c))*c).*", "(?:a(?!)|b)*", "(?:a|b(?!a)){9}",
-     "(?:a|b(?=a)){0,9}.", "(?:b(?=b)(?=a)|a)*b", "(?:(?=a)bc|c)*", "a|a(?:[abc](?!bb))*a",
-     "(?:[ab](?!ab|c))*(?:ab|c)?", "(?:[ab](?!ab)){2,}b*", "(?:.(?!bb)){13}", "(?:b(?!ab))*c?",
+     "(?:(?=[ab])(?=[bc]).a?)*c*", "(?=(?:a|b(?=c))*c).*", "(?:a|b(?!a)){9}",
+     "(?:b(?=b)(?=a)|a)*b", "(?:(?=a)bc|c)*", "a|a(?:[abc](?!bb))*a",
+     "(?:[ab](?!ab|c))*(?:ab|c)?", "(?:[ab](?!ab)){2,}b*", "(?:.(?!bb)){13}",
      "(?i:(?:A(?!B)|C)*)b?"],
 )  # fmt: skip
 def test_loops_may_ask_for_the_next_character(pattern: str) -> None:
