@@ -2,12 +2,31 @@
 
 import random
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import AnyUrl, ConfigDict, Field, TypeAdapter, ValidationError, create_model
+from pydantic.networks import UrlConstraints
 
 import guideway as gw
 from random_walks import BYTES, text_of
+
+
+def same(value: Any) -> Any:
+    """A validator that changes nothing."""
+    return value
+
+
+def told(type_: Any, **limits: Any) -> Any:
+    return Annotated[type_, Field(**limits)]
+
+
+def configured(type_: Any, **config: Any) -> Any:
+    """A model of one field `x`."""
+    return create_model("M", x=(type_, ...), __config__=ConfigDict(**config))
+
+
+def allowing(*schemes: str) -> Any:
+    return Annotated[AnyUrl, UrlConstraints(allowed_schemes=[*schemes])]
 
 
 def is_read(type_: Any, text: str, refused: type[Exception] = ValidationError) -> bool:

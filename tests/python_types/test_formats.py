@@ -29,7 +29,7 @@ from guideway.python_types.source import type_schema
 from guideway.sources.sources import PythonType
 from random_types import Types
 from random_walks import BYTES, text_of
-from type_oracle import check_alike, check_offers, is_read
+from type_oracle import allowing, check_alike, check_offers, configured, is_read
 
 
 def matches(name: str, text: str) -> bool:
@@ -171,10 +171,6 @@ def test_what_is_asked_of_an_address_holds_beside_it() -> None:
     assert type_schema(users).schema == {"type": "string", "pattern": "^a"}
 
 
-def configured(type_: Any, **config: Any) -> Any:
-    return create_model("M", x=(type_, ...), __config__=ConfigDict(**config))
-
-
 def texts(*values: str) -> list[str]:
     return [f'{{"x":{value}}}' for value in values]
 
@@ -195,10 +191,6 @@ def test_the_configuration_holds_for_types_with_a_validator_of_their_own(
 
 
 # URLs: the schemes that a type allows, the hosts that it asks for, and how they are written.
-
-
-def allowing(*schemes: str) -> Any:
-    return Annotated[AnyUrl, UrlConstraints(allowed_schemes=[*schemes])]
 
 
 FILES = ['"file://localhost"', '"file://localhost/x"', '"file://localhost?q"']

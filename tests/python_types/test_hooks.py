@@ -29,11 +29,7 @@ import guideway as gw
 from guideway.errors import UnsupportedError
 from guideway.python_types.source import type_schema
 from random_walks import BYTES
-from type_oracle import check_alike, check_offers, is_read, is_valid
-
-
-def same(value: Any) -> Any:
-    return value
+from type_oracle import check_alike, check_offers, is_read, is_valid, same
 
 
 def wrap(value: Any, handler: Any) -> Any:

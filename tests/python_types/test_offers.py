@@ -39,7 +39,7 @@ from guideway.python_types.source import type_schema
 from guideway.sources.sources import PythonType
 from plain_texts import matches
 from random_walks import BYTES
-from type_oracle import check_alike, check_offers, is_read
+from type_oracle import check_alike, check_offers, is_read, same, told
 
 BAD: Any = "bad"
 DAY: Any = "2020-01-01"
@@ -47,16 +47,8 @@ VALIDATED = ConfigDict(validate_default=True)
 OPEN = ConfigDict(extra="allow")
 
 
-def same(value: Any) -> Any:
-    return value
-
-
 def model(config: ConfigDict | None = None, **fields: Any) -> Any:
     return pydantic.create_model("Model", __config__=config, **fields)
-
-
-def told(type_: Any, **limits: Any) -> Any:
-    return Annotated[type_, Field(**limits)]
 
 
 def schema_of(type_: Any) -> dict[str, Any]:

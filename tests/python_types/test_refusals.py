@@ -30,7 +30,7 @@ from guideway.python_types.adapter import read_core
 from guideway.python_types.place import Place
 from guideway.python_types.source import type_schema
 from guideway.sources.sources import PythonType
-from type_oracle import is_read
+from type_oracle import allowing, configured, is_read, same, told
 
 Row = tuple[Any, str, str | None]
 
@@ -42,16 +42,8 @@ def refuses(error: type[Exception], type_: Any, message: str, place: str | None 
     assert refused.value.place or "refers to itself" not in message
 
 
-def same(value: Any) -> Any:
-    return value
-
-
 def split(text: str) -> list[str]:
     return text.split(",")
-
-
-def told(type_: Any, **limits: Any) -> Any:
-    return Annotated[type_, Field(**limits)]
 
 
 def after(type_: Any, validator: Any = same, **limits: Any) -> Any:
@@ -142,14 +134,6 @@ def named(**a: int) -> None: ...
 
 
 def unresolved(a: "Missing") -> None: ...  # pyright: ignore[reportUndefinedVariable]
-
-
-def configured(type_: Any, **config: Any) -> Any:
-    return create_model("M", x=(type_, ...), __config__=ConfigDict(**config))
-
-
-def allowing(*schemes: str) -> Any:
-    return Annotated[pydantic.AnyUrl, UrlConstraints(allowed_schemes=[*schemes])]
 
 
 NUMBER, EXACT = int | float, int | Decimal

@@ -25,13 +25,9 @@ from guideway.python_types.formats import decimal_patterns, outer_bound
 from guideway.python_types.place import Place
 from guideway.python_types.source import type_schema
 from random_walks import BYTES
-from type_oracle import check_alike, check_offers, check_sound, is_valid
+from type_oracle import check_alike, check_offers, check_sound, is_valid, told
 
 MOMENTS = [f"T{t}{z}" for t in ("00:00", "23:59:59.999") for z in ("", "Z", "+23:59", "-23:59")]
-
-
-def told(type_: Any, **constraints: Any) -> Any:
-    return Annotated[type_, Field(**constraints)]
 
 
 def schema_of(type_: Any) -> dict[str, Any]:
