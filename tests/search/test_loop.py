@@ -24,16 +24,16 @@ def interrupted(model: FakeModel, request: Request) -> list[Result]:
     return searching.completions[0]
 
 
-def test_searches_of_several_prompts_and_drawn_rows_stand_in_one_batch():
+def test_searches_and_drawn_rows_stand_in_one_batch_each_within_its_limits():
     noise = FakeModel.random(BITS, 3)
     states = {"states": lambda prefix: [1.0, float(prefix[-1]), float(len(prefix))]}
     model = gw.Model(FakeModel(BITS, lambda prefix: noise.prefill([prefix])[1][0], **states))
-    prompts, pattern = ["01", "1", "0", "10"], gw.Regex("[01]{3,6}")
+    prompts, pattern = ["01", "1", "0", "10"], gw.Regex("(0{7}|1{5})*11")
     settings = [
-        gw.Sampling(num_beams=4, num_return_sequences=2),
-        gw.Sampling(),
-        gw.Sampling(num_beams=2),
-        gw.Sampling(penalty_alpha=0.6),
+        gw.Sampling(num_beams=4, num_return_sequences=2, max_new_tokens=9),
+        gw.Sampling(max_new_tokens=9),
+        gw.Sampling(num_beams=2, max_new_tokens=9),
+        gw.Sampling(penalty_alpha=0.6, max_new_tokens=9, min_new_tokens=3),
     ]
     together = model.generate(prompts, pattern, sampling=settings)
     alone = [
@@ -43,6 +43,8 @@ def test_searches_of_several_prompts_and_drawn_rows_stand_in_one_batch():
     assert [r.text for r in together] == [r.text for r in (*alone[0], *alone[1:])]
     assert together[2].score is None
     assert together[3].score == alone[2].score
+    assert {r.finish_reason for r in together} <= {"stop", "length"}
+    assert together[4].text in {"000000011", "1111111"}
 
 
 def test_a_search_gives_no_more_than_there_is_and_the_models_own_probabilities():
