@@ -78,6 +78,7 @@ META = "http://x/meta"
         ({"$schema": DRAFT_2019, "$id": "http://[", "$recursiveRef": "y"}, "/$recursiveRef"),
         ({"$id": "http://[", "$dynamicRef": "y#a"}, "/$dynamicRef"),
     )),
+    (True, {"http://x/": {"$id": "http://["}}, SourceError, "is not a URI", "http://x/#/$id"),
     (True, {"http://x/": {"items": {"$id": "http://["}}}, SourceError, "is not a URI",
      "http://x/#/items/$id"),
     ({"$ref": "#/allOf/" + "9" * 5000, "allOf": [True]}, None, SourceError,
