@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import guideway as gw
+from guideway.constraint.caches import clear_too
 from guideway.constraint.compile import Remembered
 from random_walks import read
 
@@ -77,6 +78,19 @@ def test_who_asks_for_ends_waits_for_who_asks_for_masks(ask: str) -> None:
             with pytest.raises(TimeoutError):
                 asked.result(timeout=0.2)
         asked.result()
+
+
+def test_caches_that_are_registered_are_cleared_too() -> None:
+    class Other:
+        cleared = False
+
+        def clear(self) -> None:
+            self.cleared = True
+
+    other = Other()
+    clear_too(other)
+    gw.clear_cache()
+    assert other.cleared
 
 
 # The bounded dictionary against a list of what was asked for last.

@@ -16,6 +16,7 @@ from guideway.automaton.token_mask_cache import TokenMaskCache
 from guideway.automaton.token_tries import unpack
 from guideway.constraint import caches
 from guideway.constraint.compiled import CompiledConstraint
+from guideway.constraint.lowering import lower_source
 from guideway.json_schema import scalars as json_scalars
 from guideway.sources.sources import Source
 from random_walks import BYTES, masks_along, read, reads
@@ -107,6 +108,11 @@ def test_a_text_begins_with_any_bytes_that_tokens_spell():
     led = gw.Vocabulary([b"a", b"<end>"], eos_ids={1}, lead=b" ")
     with pytest.raises(gw.UnsatisfiableError, match="0x20"):
         gw.compile("a", led)
+
+
+def test_what_is_composed_means_what_it_is_spelled_out_as() -> None:
+    tag = gw.tag("<a>", gw.Regex("[0-9]"), "</a>")
+    assert lower_source(tag) is lower_source("<a>" + gw.Regex("[0-9]") + "</a>")
 
 
 # Warming up changes nothing but the time of the first call.
