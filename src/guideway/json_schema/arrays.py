@@ -19,13 +19,13 @@ from guideway.json_schema.formula_derivative import (
 )
 from guideway.json_schema.formulas import (
     FALSE,
+    AtLeast,
+    AtMost,
     Every,
     Exact,
     Formula,
     Items,
     Leaf,
-    Longer,
-    Shorter,
     all_of,
     any_of,
     read_exact,
@@ -78,9 +78,9 @@ def distinct_strings(formula: Formula, value: Callable[[Formula], Expr]) -> Dist
         match part:
             case Leaf(Items(0, item)):
                 items.append(item)
-            case Leaf(Longer(count)):
+            case Leaf(AtLeast(count)):
                 low = max(low, count)
-            case Leaf(Shorter(count)):
+            case Leaf(AtMost(count)):
                 high = count if high is None else min(high, count)
             case _:
                 return None

@@ -19,11 +19,9 @@ from guideway.json_schema.formulas import (
     Item,
     Items,
     Leaf,
-    Longer,
     Matching,
     Named,
     Required,
-    Shorter,
     Some,
     all_of,
 )
@@ -97,9 +95,9 @@ def contradicted(atoms: dict[Atom, None]) -> bool:
                 absent.add(atom.name)
         elif type(atom) is Required:
             required.add(atom.name)
-        elif type(atom) is AtLeast or type(atom) is Longer:
+        elif type(atom) is AtLeast:
             low = max(low, atom.count)
-        elif type(atom) is AtMost or type(atom) is Shorter:
+        elif type(atom) is AtMost:
             high = atom.count if high is None else min(high, atom.count)
     return not absent.isdisjoint(required) or (high is not None and low > high)
 

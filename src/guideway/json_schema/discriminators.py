@@ -22,6 +22,8 @@ from guideway.json_schema.formulas import (
     Some,
     all_of,
     any_of,
+    at_least,
+    at_most,
     atoms,
     exact,
     item,
@@ -29,13 +31,11 @@ from guideway.json_schema.formulas import (
     items_of,
     leaf,
     levels_of,
-    longer,
     matching,
     members_of,
     named,
     opposite,
     replace,
-    shorter,
 )
 from guideway.json_schema.tree import KINDS, Address, Document, Kind, Objects, Schema
 from guideway.language.fuel import spend
@@ -166,7 +166,7 @@ def exactly(value: Exact) -> Formula:
     if value[0] == "array":
         parts = items_of(value)
         each = [item(n, leaf(Among(frozenset((part,))))) for n, part in enumerate(parts)]
-        return all_of(*each, longer(len(parts)), shorter(len(parts)))
+        return all_of(*each, at_least(len(parts)), at_most(len(parts)))
     members = dict(sorted(members_of(value).items()))
     each = [named(name, leaf(Among(frozenset((part,))))) for name, part in members.items()]
     required = [leaf(Required(name)) for name in members]

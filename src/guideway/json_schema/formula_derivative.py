@@ -10,6 +10,8 @@ from guideway.json_schema.formulas import (
     FALSE,
     TRUE,
     Among,
+    AtLeast,
+    AtMost,
     Atom,
     Distinct,
     Every,
@@ -20,14 +22,14 @@ from guideway.json_schema.formulas import (
     Item,
     Items,
     Leaf,
-    Longer,
-    Shorter,
     Some,
     SomeItem,
     Truth,
     all_of,
     any_of,
     array,
+    at_least,
+    at_most,
     atoms,
     fold,
     holding,
@@ -253,8 +255,6 @@ def reach(atom: Atom) -> int:
             return position + 1
         case Items(start, _) | SomeItem(start, _):
             return start
-        case Longer(count) | Shorter(count):
-            return count + 1
         case _:
             return 0
 
@@ -262,7 +262,7 @@ def reach(atom: Atom) -> int:
 def holds_at_end(atom: Atom) -> bool:
     """Return True if an atom holds without further items."""
     match atom:
-        case Item() | Items() | Shorter():
+        case Item() | Items() | AtMost():
             return True
         case Holding(_, low, _):
             return low == 0
@@ -283,10 +283,10 @@ def read_item(atom: Atom, position: int) -> Formula | None:  # noqa: PLR0911  an
             return any_of(now(value), leaf(atom)) if start <= position else None
         case Holding(value, low, high):
             return _count_item(value, low, high)
-        case Longer(count):
-            return TRUE if count <= position + 1 else None
-        case Shorter(count):
-            return None if position < count else FALSE
+        case AtLeast(count):
+            return at_least(count - 1)
+        case AtMost(count):
+            return at_most(count - 1)
         case Unlike(values):
             return unlike_item(values)
         case _:

@@ -473,7 +473,7 @@ class Item:
     value: Formula
 
     def opposite(self) -> Formula:
-        return all_of(longer(self.position + 1), item(self.position, opposite(self.value)))
+        return all_of(at_least(self.position + 1), item(self.position, opposite(self.value)))
 
 
 @by_value
@@ -509,26 +509,6 @@ class Holding:
     def opposite(self) -> Formula:
         fewer = holding(self.value, 0, self.low - 1)
         return fewer if self.high is None else any_of(fewer, holding(self.value, self.high + 1))
-
-
-@by_value
-class Longer:
-    """The whole array has at least `count` items."""
-
-    count: int
-
-    def opposite(self) -> Formula:
-        return shorter(self.count - 1)
-
-
-@by_value
-class Shorter:
-    """The whole array has at most `count` items."""
-
-    count: int
-
-    def opposite(self) -> Formula:
-        return longer(self.count + 1)
 
 
 @by_value
@@ -569,8 +549,7 @@ item = partial(_every, Item)
 items = partial(_every, Items)
 found = partial(_some, Found)
 some_item = partial(_some, SomeItem)
-at_least, longer = partial(_lower, AtLeast), partial(_lower, Longer)
-at_most, shorter = partial(_upper, AtMost), partial(_upper, Shorter)
+at_least, at_most = partial(_lower, AtLeast), partial(_upper, AtMost)
 
 
 def holding(value: Formula, low: int, high: int | None = None) -> Formula:

@@ -20,15 +20,15 @@ from guideway.json_schema.discriminators import alternatives
 from guideway.json_schema.formulas import (
     FALSE,
     TRUE,
+    AtLeast,
+    AtMost,
     Flag,
     Formula,
     Holds,
     Item,
     Items,
     Leaf,
-    Longer,
     Required,
-    Shorter,
     Some,
     Text,
     all_of,
@@ -473,10 +473,10 @@ class Lowering:
         return Dependent(formula, self.value, self._style, self.keysets, judge).start()
 
     def _array(self, case: Case) -> Expr:
-        if not all(isinstance(atom, Item | Items | Longer | Shorter) for atom in case):
+        if not all(isinstance(atom, Item | Items | AtLeast | AtMost) for atom in case):
             return self._general("array", all_of(*map(leaf, case)))
-        low = max((atom.count for atom in case if isinstance(atom, Longer)), default=0)
-        high = min((atom.count for atom in case if isinstance(atom, Shorter)), default=None)
+        low = max((atom.count for atom in case if isinstance(atom, AtLeast)), default=0)
+        high = min((atom.count for atom in case if isinstance(atom, AtMost)), default=None)
 
         formula = items_of(case)
 
@@ -621,7 +621,7 @@ def _required_parts(lowering: Lowering, formula: Formula) -> dict[Formula, str]:
                 about = partial(_about_member, str(key.name))
                 add(formula_of(case, key), f"required {show(key.name)}", about)
     for case in cases(lowering.meaning.of(formula, "array")) or ():
-        low = max((atom.count for atom in case if isinstance(atom, Longer)), default=0)
+        low = max((atom.count for atom in case if isinstance(atom, AtLeast)), default=0)
         item = items_of(case)
         for position in range(min(low, prefix_length(case) + 1)):
             about = partial(_about_item, position)

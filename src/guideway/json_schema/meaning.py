@@ -47,12 +47,10 @@ from guideway.json_schema.formulas import (
     item,
     items,
     leaf,
-    longer,
     matching,
     named,
     opposite,
     replace,
-    shorter,
 )
 from guideway.json_schema.key_classes import any_of_strings, strings_with
 from guideway.json_schema.scalars import text_content
@@ -235,9 +233,9 @@ class Meaning:
     def _array(self, arrays: Arrays) -> Formula:
         parts = [item(position, self.formula(part)) for position, part in enumerate(arrays.prefix)]
         parts.append(items(len(arrays.prefix), self.formula(arrays.items)))
-        parts.append(longer(arrays.low))
+        parts.append(at_least(arrays.low))
         if arrays.high is not None:
-            parts.append(shorter(arrays.high))
+            parts.append(at_most(arrays.high))
         if arrays.contains is not None:
             contains = arrays.contains
             parts.append(holding(self.formula(contains.schema), contains.low, contains.high))
