@@ -21,13 +21,13 @@ from guideway.json_schema.formulas import (
     FALSE,
     AtLeast,
     AtMost,
-    Every,
     Exact,
     Formula,
     Items,
     Leaf,
     all_of,
     any_of,
+    conjuncts,
     read_exact,
 )
 from guideway.json_schema.objects import (
@@ -74,7 +74,7 @@ class DistinctStrings:
 def distinct_strings(formula: Formula, value: Callable[[Formula], Expr]) -> DistinctStrings | None:
     """The items of an array of distinct strings, None for any other formula."""
     items, low, high = list[Formula](), 0, None
-    for part in formula.parts if isinstance(formula, Every) else (formula,):
+    for part in conjuncts(formula):
         match part:
             case Leaf(Items(0, item)):
                 items.append(item)

@@ -24,6 +24,7 @@ from guideway.json_schema.formulas import (
     Required,
     Some,
     all_of,
+    conjuncts,
 )
 from guideway.language.fuel import paying, spend
 from guideway.language.values import by_value
@@ -258,9 +259,8 @@ class _Chosen:
         return [one for one in choice.parts if not demands.contradicts(_demands_in(one))]
 
     def _weight(self, option: Formula) -> int:
-        parts = option.parts if isinstance(option, Every) else (option,)
         found = 2 * len(_demands_in(option).required - self._demands.required)
-        for part in parts:
+        for part in conjuncts(option):
             atom = part.atom if isinstance(part, Leaf) else None
             if isinstance(atom, (Found, Unlike)):
                 found += 10
@@ -271,8 +271,7 @@ class _Chosen:
 
 @lru_cache(maxsize=1 << 14)
 def _demands_in(option: Formula) -> _Demands:
-    parts = option.parts if isinstance(option, Every) else (option,)
-    return _demands_of(part.atom for part in parts if isinstance(part, Leaf))
+    return _demands_of(part.atom for part in conjuncts(option) if isinstance(part, Leaf))
 
 
 def _demands_of(atoms: Iterable[Atom]) -> _Demands:
@@ -286,7 +285,7 @@ def _demands_of(atoms: Iterable[Atom]) -> _Demands:
             case Named(name, value) if value is FALSE:
                 absent.add(name)
             case Named(name, value):
-                for one in value.parts if isinstance(value, Every) else (value,):
+                for one in conjuncts(value):
                     if one.denies is None:
                         held.add((name, one))
                     else:

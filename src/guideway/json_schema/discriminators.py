@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Final, Protocol, TypeAlias, TypeVar
+from typing import Final, Protocol, TypeAlias
 
 from guideway.errors import UnsupportedError
 from guideway.json_schema.formulas import (
@@ -25,6 +25,7 @@ from guideway.json_schema.formulas import (
     at_least,
     at_most,
     atoms,
+    conjuncts,
     exact,
     item,
     items,
@@ -37,6 +38,7 @@ from guideway.json_schema.formulas import (
     opposite,
     replace,
 )
+from guideway.json_schema.numbers import common
 from guideway.json_schema.tree import KINDS, Address, Document, Kind, Objects, Schema
 from guideway.language.fuel import spend
 from guideway.language.nodes import Expr
@@ -127,7 +129,7 @@ def alternatives(formula: Formula, spell: Callable[[Like], list[Formula]]) -> li
         listed = [part for part in formula.parts if _lists(part)]
         return [_spelled_out(plain, spell), *(a for p in listed for a in alternatives(p, spell))]
     formula = merged(formula)
-    parts = formula.parts if isinstance(formula, Every) else (formula,)
+    parts = conjuncts(formula)
     for part in parts:
         values = list_of(part)
         if values is not None:
@@ -173,7 +175,6 @@ def exactly(value: Exact) -> Formula:
     return all_of(*each, *required, matching(Beside(frozenset(members), ()), FALSE))
 
 
-_Member = TypeVar("_Member", bound="str | Exact")
 Scalars: TypeAlias = "frozenset[Exact] | None"  # None: any
 _DEPTH = 8
 _MOST_KNOWN = 1 << 14
@@ -240,10 +241,10 @@ class Outlines:
         for part in parts:
             if isinstance(part, Leaf) and isinstance(part.atom, Holds) and part.atom.sign:
                 outline = self.of(part.atom.schema)
-                kinds, scalars = kinds & outline.kinds, _common(scalars, outline.scalars)
+                kinds, scalars = kinds & outline.kinds, common((scalars, outline.scalars))
             elif isinstance(part, Leaf) and isinstance(part.atom, Among) and part.atom.sign:
                 kinds &= {kind for kind, _ in part.atom.values}
-                scalars = _common(scalars, _or_nested(part.atom.values))
+                scalars = common((scalars, _or_nested(part.atom.values)))
         if not kinds or scalars is None or kinds & {"array", "object"}:
             return not kinds
         return not any(kind in kinds for kind, _ in scalars)
@@ -296,8 +297,8 @@ class Outlines:
             kinds &= schema.kinds
             for group in schema.any_of + schema.one_of:
                 kinds &= frozenset[Kind]().union(*map(self._kinds, group))
-            scalars = _common(scalars, _scalars(schema))
-            closed = _common(closed, self._closed(schema))
+            scalars = common((scalars, _scalars(schema)))
+            closed = common((closed, self._closed(schema)))
             members.update(dict.fromkeys(schema.objects.required, ()))
             for name, part in schema.objects.properties.items():
                 declared[name] = (*declared.get(name, ()), part)
@@ -306,9 +307,8 @@ class Outlines:
 
     def kinds(self, value: Formula) -> frozenset[Kind]:
         """A superset of the types that a formula allows."""
-        parts = value.parts if isinstance(value, Every) else (value,)
         kinds = KINDS
-        for part in parts:
+        for part in conjuncts(value):
             atom = part.atom if isinstance(part, Leaf) else None
             if isinstance(atom, Holds) and atom.sign:
                 kinds &= self._kinds(atom.schema)
@@ -398,14 +398,6 @@ def _scalars(schema: Schema) -> Scalars:
 
 def _or_nested(values: frozenset[Exact]) -> Scalars:
     return None if any(kind in ("array", "object") for kind, _ in values) else values
-
-
-def _common(
-    first: "frozenset[_Member] | None", second: "frozenset[_Member] | None"
-) -> "frozenset[_Member] | None":
-    if first is None or second is None:
-        return second if first is None else first
-    return first & second
 
 
 MOST_ALTERNATIVES = 1 << 10

@@ -22,6 +22,9 @@ from guideway.json_schema.formulas import (
     Item,
     Items,
     Leaf,
+    Matching,
+    Named,
+    Parts,
     Some,
     SomeItem,
     Truth,
@@ -31,6 +34,7 @@ from guideway.json_schema.formulas import (
     at_least,
     at_most,
     atoms,
+    conjuncts,
     fold,
     holding,
     holds,
@@ -92,7 +96,7 @@ class Progress:
         if not 1 < len(found) <= _FEW:
             return found
         apart: Pairs = {}
-        asked = [_conjuncts(rest) for rest in found]
+        asked = [frozenset(conjuncts(rest)) for rest in found]
         denied = [opposite(one) if self._judge.simple(one) else TRUE for one in found.values()]
         for place, (rest, value) in enumerate(found.items()):
             milder = [
@@ -171,12 +175,6 @@ def _too_many(value: Formula) -> LimitError:
         given=MOST_PAIRS,
         place=address.partition("#")[2],
     )
-
-
-def _conjuncts(formula: Formula) -> frozenset[Formula]:
-    if formula is TRUE:
-        return frozenset()
-    return frozenset(formula.parts if isinstance(formula, Every) else (formula,))
 
 
 def _united(options: list[Pairs]) -> Pairs:
@@ -260,14 +258,14 @@ def reach(atom: Atom) -> int:
 
 
 def holds_at_end(atom: Atom) -> bool:
-    """Return True if an atom holds without further items."""
+    """Return True if an atom holds without further items or members."""
     match atom:
-        case Item() | Items() | AtMost():
+        case Item() | Items() | Named() | Matching() | AtMost():
             return True
         case Holding(_, low, _):
             return low == 0
         case Unlike(values):
-            return all(items_of(value) for value in values)
+            return all(value[1].all for value in values if isinstance(value[1], Parts))
         case _:
             return False
 

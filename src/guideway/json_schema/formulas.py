@@ -129,6 +129,13 @@ def _absorb(flat: dict[Formula, None], other: type[Every] | type[Some]) -> bool:
     return bool(lost)
 
 
+def conjuncts(formula: Formula) -> tuple[Formula, ...]:
+    """The parts of a conjunction: none of TRUE, the formula itself if it is no conjunction."""
+    if formula is TRUE:
+        return ()
+    return formula.parts if isinstance(formula, Every) else (formula,)
+
+
 def opposite(formula: Formula, known: "dict[Formula, Formula] | None" = None) -> Formula:
     """The negation of a formula; `known` caches negations of parts."""
 

@@ -29,7 +29,6 @@ from guideway.json_schema.formulas import (
     Beside,
     Constants,
     Distinct,
-    Every,
     Exact,
     Flag,
     Formula,
@@ -43,6 +42,7 @@ from guideway.json_schema.formulas import (
     at_least,
     at_most,
     atoms,
+    conjuncts,
     holding,
     item,
     items,
@@ -381,8 +381,9 @@ def _truth(holds: bool) -> Formula:
 
 
 def _is_excluded(part: Formula) -> bool:
-    listed = part.parts if isinstance(part, Every) else (part,)
-    return part is FALSE or contradicted({p.atom: None for p in listed if isinstance(p, Leaf)})
+    return part is FALSE or contradicted(
+        {p.atom: None for p in conjuncts(part) if isinstance(p, Leaf)}
+    )
 
 
 def _sign(atom: Atom) -> bool:

@@ -7,7 +7,7 @@ from operator import itemgetter
 from typing import Generic, TypeVar
 
 from guideway.json_schema.discriminators import Outlines
-from guideway.json_schema.formula_derivative import Pairs, Progress
+from guideway.json_schema.formula_derivative import Pairs, Progress, holds_at_end
 from guideway.json_schema.formulas import (
     Formula,
     Found,
@@ -29,7 +29,6 @@ from guideway.json_schema.objects import (
     Rest,
     asks,
     bounded,
-    holds_at_end,
     is_in_bytes,
     read_member,
     writes,

@@ -1,6 +1,6 @@
 """Sets of numbers as regular expressions over JSON's spelling."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, InvalidOperation
 from functools import cache, lru_cache, partial, reduce
 from math import lcm
@@ -569,7 +569,7 @@ def multiples(factor: Decimal, *, denied: bool = False, plain: bool = False) -> 
     return alt(both(_DECIMAL, complement(found)) if denied else found, other)
 
 
-_Value = TypeVar("_Value", bound="str | Decimal")
+_Value = TypeVar("_Value", bound=Hashable)
 
 
 def merged(parts: list[Numbers]) -> Numbers:

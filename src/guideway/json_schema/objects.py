@@ -25,7 +25,6 @@ from guideway.json_schema.formulas import (
     at_least,
     at_most,
     leaf,
-    members_of,
 )
 from guideway.json_schema.key_classes import KeyClass, Keysets, Members
 from guideway.json_schema.spelling import QUOTE, JsonStyle, Spelling, words_of
@@ -558,17 +557,6 @@ class KeyTexts:
             found = soon_endless(self[key], spellable)
             self._endless[(key, spellable)] = found
         return found
-
-
-def holds_at_end(atom: Atom) -> bool:
-    """Return True if an atom holds when no more members come."""
-    match atom:
-        case Named() | Matching() | AtMost():
-            return True
-        case Unlike(values):
-            return all(members_of(value) for value in values)
-        case _:
-            return False
 
 
 def asks(atom: Atom, key: KeyClass) -> bool:

@@ -17,6 +17,7 @@ from guideway.json_schema.formulas import (
     Text,
     Truth,
     atoms,
+    conjuncts,
     fold,
 )
 from guideway.json_schema.key_classes import strings_with
@@ -176,7 +177,7 @@ def _listed_strings(formula: Formula, deep: int = 3) -> list[str] | None:
     """The strings that a formula lists, in order, if its only other conditions are lengths."""
     if isinstance(formula, Some):
         return _each_listed(formula.parts, deep - 1) if deep else None
-    plain, others = _partitioned(formula.parts if isinstance(formula, Every) else (formula,))
+    plain, others = _partitioned(conjuncts(formula))
     denied = [_denied_values(part) for part in others if not isinstance(part, Some)]
     chosen = [_listed_strings(part, deep) for part in others if isinstance(part, Some)]
     whole, *more = _merged(plain or [Strings()])

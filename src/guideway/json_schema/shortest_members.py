@@ -30,6 +30,7 @@ from guideway.json_schema.formulas import (
     Truth,
     all_of,
     atoms,
+    conjuncts,
     fold,
     leaf,
     members_of,
@@ -88,7 +89,7 @@ class Completions:
         self._ranges = list(self._bits.values())
         self._where_named = list(map(self._where, self._ranges))
         self._living = 0  # bits of values known to exist
-        self._parts = [frozenset(_conjuncts_of(value)) for value in self._values]
+        self._parts = [frozenset(conjuncts(value)) for value in self._values]
         self._all = (1 << len(self._values)) - 1
         self._failing: dict[Atom, int] = {}
 
@@ -226,7 +227,7 @@ class Completions:
 
     def _finding(self, atom: Found, way: _Way) -> int:
         """Row of a Found atom; the members of a way have any values."""
-        about, asked = self._names_of(atom), frozenset(_conjuncts_of(atom.value))
+        about, asked = self._names_of(atom), frozenset(conjuncts(atom.value))
         if not asked and (not way.names.isdisjoint(about) or self._has_class(atom, way)):
             return self._all
         return self._where(b for name in about for b in self._bits[name] if asked <= self._parts[b])
@@ -244,7 +245,7 @@ class Completions:
         """Bits of members for which the atom requires more than their value formula."""
         found = self._failing.get(atom)
         if found is None:
-            about, asked = self._names_of(atom), frozenset(_conjuncts_of(atom.value))
+            about, asked = self._names_of(atom), frozenset(conjuncts(atom.value))
             bits = [b for name in about for b in self._bits[name] if not asked <= self._parts[b]]
             found = self._failing[atom] = self._where(bits)
         return found
@@ -282,13 +283,6 @@ def _worth_trying(formula: Iterable[Formula]) -> list[Formula]:
         told = [value for value in found if value in opposed]
         together = [all_of(*others, *denied.values()), *(all_of(*others, one) for one in told)]
     return [*dict.fromkeys(one for one in (TRUE, *found, *together) if one is not FALSE)]
-
-
-def _conjuncts_of(value: Formula) -> tuple[Formula, ...]:
-    """The conjuncts of a formula."""
-    if value is TRUE:
-        return ()
-    return value.parts if isinstance(value, Every) else (value,)
 
 
 MOST_LOOKED_AT = 1_000
@@ -359,7 +353,7 @@ def least_members(
 
 def components(formula: Formula) -> list[Formula]:
     """Split a conjunction into parts without common members; each keeps all persistent atoms."""
-    parts = _conjuncts(formula)
+    parts = conjuncts(formula)
     everywhere = {part: None for part in parts if isinstance(part, Leaf) and _persists(part.atom)}
     others = [part for part in parts if part not in everywhere]
     above: dict[str, str] = {}  # union-find over names
@@ -467,7 +461,7 @@ def candidates(
     words: Words, formula: Formula, taken: frozenset[int]
 ) -> Iterator[tuple[int, Formula, Formula]]:
     """Keys, values and rests of members that the first part that does not hold asks for."""
-    asking = atoms(next(part for part in _conjuncts(formula) if not words.may_close(part)))
+    asking = atoms(next(part for part in conjuncts(formula) if not words.may_close(part)))
     for key in words.keys:
         if key in taken or not any(words.asks(atom, key) for atom in asking):
             continue
@@ -481,8 +475,8 @@ def _asks_as_much(rest: Formula, formula: Formula) -> bool:
 
     Only atoms about its own value, or alternatives, went away.
     """
-    left = frozenset(_conjuncts(rest))
-    gone = [part for part in _conjuncts(formula) if part not in left and not _is_named(part)]
+    left = frozenset(conjuncts(rest))
+    gone = [part for part in conjuncts(formula) if part not in left and not _is_named(part)]
     return all(
         isinstance(part, Some)
         and any(other in part.parts or _are_some_of(other, part) for other in left)
@@ -509,10 +503,6 @@ def size(formula: Formula) -> int:
             total += len(node.parts)
             todo += node.parts
     return total
-
-
-def _conjuncts(formula: Formula) -> tuple[Formula, ...]:
-    return formula.parts if isinstance(formula, Every) else (formula,)
 
 
 def key_of(text: bytes) -> str:
