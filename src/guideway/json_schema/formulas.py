@@ -13,7 +13,6 @@ from guideway.json_schema.tree import (
     Address,
     Kind,
     Numbers,
-    Schema,
     Strings,
     kind_of,
 )
@@ -236,10 +235,9 @@ _DECODER = json.JSONDecoder(parse_int=read_number, parse_float=read_number)
 
 @by_identity
 class Parts:
-    """The items of an array, or the members of an object, in no order; how deep these nest."""
+    """The items of an array, or the members of an object, in no order."""
 
     all: tuple[Exact, ...] | frozenset[tuple[str, Exact]]
-    levels: int
 
 
 @by_value
@@ -296,29 +294,17 @@ def read_exact(text: bytes) -> Exact:
 
 def array(items: tuple[Exact, ...]) -> Exact:
     """An array of items, or the rest of one."""
-    return "array", _same(items, items)
+    return "array", _same(items)
 
 
 def object_of(members: Iterable[tuple[str, Exact]]) -> Exact:
     """An object of members, or the rest of one."""
-    parts = frozenset(members)
-    return "object", _same(parts, (part for _, part in parts))
+    return "object", _same(frozenset(members))
 
 
-def _same(parts: tuple[Exact, ...] | frozenset[tuple[str, Exact]], inner: Iterable[Exact]) -> Parts:
+def _same(parts: tuple[Exact, ...] | frozenset[tuple[str, Exact]]) -> Parts:
     found = _parts.known(parts)
-    if found is not None:
-        return found
-    return _parts.intern(parts, Parts(parts, 1 + max(map(levels_of, inner), default=0)))
-
-
-def levels_of(value: Exact) -> int:
-    """The depth of a value.
-
-    >>> levels_of(exact(1)), levels_of(exact([[], 2]))
-    (0, 2)
-    """
-    return value[1].levels if isinstance(value[1], Parts) else 0
+    return _parts.intern(parts, Parts(parts)) if found is None else found
 
 
 def members_of(value: Exact) -> dict[str, Exact]:
@@ -564,31 +550,3 @@ def holding(value: Formula, low: int, high: int | None = None) -> Formula:
     if high is not None and high < low:
         return FALSE
     return leaf(Holding(value, low, high)) if low > 0 or high is not None else TRUE
-
-
-_LEVEL: Final = 6  # fuel for each level of a value
-
-
-class Constants:
-    """The arrays and objects that schemas of one document list, in the order of first mention."""
-
-    def __init__(self) -> None:
-        self._ranks: dict[Exact, int] = {}
-        self._places: dict[Exact, dict[Address, None]] = {}
-
-    def value(self, schema: Schema) -> Exact:
-        """The value of a constant schema."""
-        found = exact(schema.value)
-        spend(_LEVEL * levels_of(found))
-        self._ranks.setdefault(found, len(self._ranks))
-        self._places.setdefault(found, {})[schema.address] = None
-        return found
-
-    def places(self, value: Exact) -> Iterable[Address]:
-        """The schemas that were asked for this value."""
-        return self._places.get(value, ())
-
-    def in_order(self, values: Iterable[Exact]) -> list[Exact]:
-        """Values in the order in which they were first asked for."""
-        last = len(self._ranks)
-        return sorted(values, key=lambda value: self._ranks.get(value, last))

@@ -16,7 +16,6 @@ from weakref import finalize, ref
 from guideway.errors import UnsatisfiableError, UnsupportedError
 from guideway.json_schema.arrays import ItemsTemplate
 from guideway.json_schema.cases import Case, cases, items_of, prefix_length
-from guideway.json_schema.discriminators import alternatives
 from guideway.json_schema.formulas import (
     FALSE,
     TRUE,
@@ -447,10 +446,9 @@ class Lowering:
     def _cases(self, kind: Composed, formula: Formula, lower: Callable[[Case], Expr]) -> Expr:
         if formula is TRUE:
             return every(kind, self._style)
-        if self.meaning.lists:
-            parts = alternatives(formula, self.meaning.spelled_out)
-            if parts != [formula]:
-                return alt(*(self._kind(kind, part) for part in parts))
+        options = self.meaning.alternatives(formula)
+        if options != [formula]:
+            return alt(*(self._kind(kind, option) for option in options))
         listed = cases(formula)
         if listed is None and kind == "object":
             parts = self._split.parts(formula)
@@ -566,7 +564,6 @@ def _narrower(one: Whitespace | None, other: Whitespace | None) -> Whitespace | 
     return Whitespace(min(one.spaces, other.spaces), newline=newline, indent=indent)
 
 
-_FEW = 8  # arrays and objects among constants and their parts
 _LONGEST = 24  # characters of a value that a message shows
 
 _LONE = frozenset(
@@ -587,8 +584,6 @@ def explain_conflict(source: JsonSchema, is_empty: Callable[[Expr], bool]) -> Un
     """
     document = replace(parse_json_schema(source), first=str)  # messages name each schema
     lowering = Lowering(source, document)
-    values = sum(schema.value is not None for schema in lowering.document.schemas.values())
-    lowering.meaning.listing = values > _FEW  # else messages name their parts, too
     formula: Formula = leaf(Holds(lowering.document.root))
     entered: dict[Formula, str] = {}
     why = ""

@@ -1,25 +1,15 @@
 """Schemas as formulas over the atoms of one JSON type."""
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
 from typing import TypeAlias, assert_never, cast
 
+from guideway.errors import UnsupportedError
 from guideway.json_schema.cases import contradicted
-from guideway.json_schema.discriminators import (
-    Like,
-    Outlines,
-    Unlike,
-    any_like,
-    exactly,
-    exactly_one,
-    like,
-    like_one,
-    list_of,
-    merged,
-    unevaluated,
-)
+from guideway.json_schema.discriminators import Outlines, Unlike, exactly_one
 from guideway.json_schema.formulas import (
     FALSE,
     TRUE,
@@ -27,8 +17,8 @@ from guideway.json_schema.formulas import (
     Amount,
     Atom,
     Beside,
-    Constants,
     Distinct,
+    Every,
     Exact,
     Flag,
     Formula,
@@ -36,6 +26,7 @@ from guideway.json_schema.formulas import (
     Leaf,
     Named,
     Required,
+    Some,
     Text,
     all_of,
     any_of,
@@ -43,6 +34,7 @@ from guideway.json_schema.formulas import (
     at_most,
     atoms,
     conjuncts,
+    exact,
     holding,
     item,
     items,
@@ -55,6 +47,7 @@ from guideway.json_schema.formulas import (
 from guideway.json_schema.key_classes import any_of_strings, strings_with
 from guideway.json_schema.scalars import text_content
 from guideway.json_schema.spelling import JsonStyle
+from guideway.json_schema.text import Json
 from guideway.json_schema.tree import (
     Address,
     Arrays,
@@ -70,6 +63,8 @@ from guideway.language.fuel import spend
 from guideway.language.nodes import Expr
 
 _ANY_NUMBER, _ANY_STRING = Numbers(), Strings()
+_FEW = 4  # denied values that are expanded
+_CONSTANT, _OPTION = 32, 16  # fuel for one listed array or object, and for one beside others
 
 
 class Meaning:
@@ -77,15 +72,13 @@ class Meaning:
 
     def __init__(self, document: Document, style: JsonStyle) -> None:
         self.document = document
-        self._ordered = style.ordered
-        self.listing = True  # keep an `enum` as a list of values, instead of part by part
-        self.lists = False  # True once a formula may list values
         self._spelling = style.spelling
         self._read: dict[tuple[Address, Kind], Formula] = {}
         self._denied: dict[tuple[Address, Kind], Formula] = {}
         self._turned: dict[Formula, Formula] = {}  # 2,000 tests of tests took 20 s one by one
         self.outlines = Outlines(document)
-        self._constants = Constants()
+        self._constants: dict[Formula, Json] = {}  # arrays and objects, by their formulas
+        self._denies = False  # True once a formula denies values
 
     def formula(self, address: Address | None) -> Formula:
         """The formula that a schema holds; TRUE for None or a schema without conditions."""
@@ -108,7 +101,7 @@ class Meaning:
                 case Holds(schema, sign):
                     return self.schema(schema, kind) if sign else self._opposite(schema, kind)
                 case Among(values, sign):
-                    self.lists = True
+                    self._denies = self._denies or not sign
                     return _among(values, sign, kind)
                 case _:
                     raise TypeError(f"{atom} says nothing about a value")
@@ -148,7 +141,15 @@ class Meaning:
     def _opposite(self, address: Address, kind: Kind) -> Formula:
         key = (address, kind)
         if key not in self._denied:
-            self._denied[key] = opposite(self.schema(address, kind), self._turned)
+            held = self.schema(address, kind)
+            options = held.parts if isinstance(held, Some) else (held,)
+            if self._constants.keys() >= set(options):
+                values = frozenset(exact(self._constants[option]) for option in options)
+                found, self._denies = leaf(Unlike(values)), True
+                self._turned[found] = held  # with the order of its members
+            else:
+                found = self._turned.get(held) or opposite(held, self._turned)
+            self._denied[key] = found
         return self._denied[key]
 
     def _schema(self, schema: Schema, kind: Kind) -> Formula:
@@ -159,7 +160,7 @@ class Meaning:
             return parts[0]
         parts += [self._read[(part, kind)] for part in schema.all_of]
         for group in schema.any_of:
-            parts.append(any_like(self._read[(branch, kind)] for branch in group))
+            parts.append(any_of(*(self._read[(branch, kind)] for branch in group)))
         for group in schema.one_of:
             parts.append(self._exactly_one(group, kind))
         parts += [self._opposite(part, kind) for part in schema.none_of]
@@ -169,18 +170,16 @@ class Meaning:
                 parts.append(any_of(Required(name).opposite(), self._read[(part, kind)]))
         if kind in ("object", "array"):
             parts.append(unevaluated(self, schema, kind))
-        return merged(all_of(*parts))
+        return all_of(*parts)
 
     def _exactly_one(self, group: tuple[Address, ...], kind: Kind) -> Formula:
         branches = [(part, self._read[(part, kind)]) for part in group]
         possible = [(part, formula) for part, formula in branches if formula is not FALSE]
-        lists = [list_of(formula) for _, formula in possible]
-        if all(lists):
-            return like_one(filter(None, lists))
         exclude = self.outlines.exclude
         # Not for objects: after `{` 50 had more choices than are tried.
         return exactly_one(
             [formula for _, formula in possible],
+            lambda branch: self._opposite(possible[branch][0], kind),
             lambda first, second: exclude(possible[first][0], possible[second][0], kind),
             halved=kind == "string",
         )
@@ -210,25 +209,48 @@ class Meaning:
                 plain = schema.strings == _ANY_STRING
                 return TRUE if plain else leaf(Text(schema.strings))
             case "array" | "object":
-                if schema.value is None or not self.listing:
-                    return self._part_by_part(schema, kind)
-                self.lists = True
-                places = (schema.address,) if self._ordered else ()
-                return like((self._constants.value(schema),), places)
+                made = (
+                    self._array(schema.arrays) if kind == "array" else self._object(schema.objects)
+                )
+                if schema.value is not None:
+                    spend(_CONSTANT)
+                    self._constants[made] = schema.value
+                return made
             case _:
                 assert_never(kind)
 
-    def _part_by_part(self, schema: Schema, kind: Kind) -> Formula:
-        return self._array(schema.arrays) if kind == "array" else self._object(schema.objects)
+    def alternatives(self, formula: Formula) -> list[Formula]:
+        """Formulas whose union is `formula`: one for each listed array or object, and the rest."""
+        if isinstance(formula, Some):
+            apart = dict.fromkeys(part for part in formula.parts if self._lists(part))
+            plain = any_of(*(part for part in formula.parts if part not in apart))
+            return [*apart, *(() if plain is FALSE else (plain,))]
+        parts = formula.parts if isinstance(formula, Every) else ()
+        for part in reversed(parts):  # the first list gives the order of members
+            if isinstance(part, Some) and self._lists(part):
+                others = [other for other in parts if other is not part]
+                options = self.alternatives(part)
+                spend(_OPTION * len(options))
+                return [all_of(option, *self._undenied(option, others)) for option in options]
+        return [replace(formula, _by_parts) if self._denies else formula]
 
-    def spelled_out(self, listed: Like) -> list[Formula]:
-        """The listed values part by part, members in the order of the schemas."""
-        found: list[Formula] = []
-        for value in self._constants.in_order(listed.values):
-            places = [each for each in self._constants.places(value) if each in listed.places]
-            schemas = [self.document.schemas[place] for place in places]
-            found += [self._part_by_part(one, value[0]) for one in schemas] or [exactly(value)]
-        return found
+    def _undenied(self, option: Formula, others: list[Formula]) -> list[Formula]:
+        """Other conditions on a listed value; [FALSE] if one denies it."""
+        if option not in self._constants:
+            return others
+        value, kept = exact(self._constants[option]), list[Formula]()
+        for other in others:
+            atom = other.atom if isinstance(other, Leaf) else None
+            if not isinstance(atom, Unlike):
+                kept.append(other)
+            elif value in atom.values:
+                return [FALSE]
+        return kept
+
+    def _lists(self, formula: Formula) -> bool:
+        """Return True if some part in place of a formula is a listed array or object."""
+        listed = self._constants
+        return bool(listed) and (formula in listed or any(map(self._lists, formula.parts)))
 
     def _array(self, arrays: Arrays) -> Formula:
         parts = [item(position, self.formula(part)) for position, part in enumerate(arrays.prefix)]
@@ -285,7 +307,7 @@ def _among(values: frozenset[Exact], sign: bool, kind: Kind) -> Formula:
             texts = frozenset(content for content in contents if isinstance(content, str))
             return leaf(Text(Strings(values=texts), sign))
         case "array" | "object":
-            return like(here) if sign else leaf(Unlike(here))
+            return leaf(Unlike(here)) if not sign else Unlike(here).opposite()
         case _:
             assert_never(kind)
 
@@ -390,6 +412,15 @@ def _sign(atom: Atom) -> bool:
     return isinstance(atom, (Holds, Among)) and atom.sign
 
 
+def _by_parts(atom: Atom) -> Formula | None:
+    """The denial of a few values, by their parts: their members then need no formulas of their own.
+
+    Otherwise a second name among 2,461 took .3 s (cryproj).
+    """
+    few = isinstance(atom, Unlike) and len(atom.values) <= _FEW
+    return opposite(atom.opposite()) if few else None
+
+
 def _member(formula: Formula, name: str, test: Callable[[Atom], Formula | None] | None) -> Formula:
     """The formula if a member is absent (None), or if its value passes a test."""
 
@@ -403,3 +434,145 @@ def _member(formula: Formula, name: str, test: Callable[[Atom], Formula | None] 
                 return None
 
     return replace(formula, change)
+
+
+MOST_ALTERNATIVES = 1 << 10
+_DEEPEST = 200
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """Evaluated parts: everything, or names, patterns, a prefix of items, some items."""
+
+    all: bool = False
+    names: frozenset[str] = frozenset()
+    patterns: frozenset[Expr] = frozenset()
+    count: int = 0
+    holding: tuple[Formula, ...] = ()
+
+    def join(self, other: "_Seen") -> "_Seen":
+        return _Seen(
+            self.all or other.all,
+            self.names | other.names,
+            self.patterns | other.patterns,
+            max(self.count, other.count),
+            tuple(dict.fromkeys(self.holding + other.holding)),
+        )
+
+
+_NOTHING = _Seen()
+_Options: TypeAlias = "dict[tuple[Formula, _Seen], None]"
+_ALWAYS: _Options = {(TRUE, _NOTHING): None}
+
+
+def unevaluated(reader: Meaning, schema: Schema, kind: Kind) -> Formula:
+    """Formula of `unevaluatedProperties` for objects, of `unevaluatedItems` for arrays."""
+    held = schema.objects.unevaluated if kind == "object" else schema.arrays.unevaluated
+    if held is None:
+        return TRUE
+    value, parts = reader.formula(held), list[Formula]()
+    for condition, seen in _Finder(reader, kind, schema).around(schema, 0, outermost=True):
+        rest = TRUE
+        if not seen.all and kind == "object":
+            rest = matching(Beside(seen.names, tuple(seen.patterns)), value)
+        elif not seen.all:
+            rest = items(seen.count, any_of(value, *seen.holding))
+        parts.append(all_of(condition, rest))
+    return any_of(*parts)
+
+
+class _Finder:
+    """Finds the parts that in-place subschemas evaluate, with their conditions."""
+
+    def __init__(self, reader: Meaning, kind: Kind, root: Schema) -> None:
+        self._reader, self._root = reader, root
+        self._kind: Kind = kind
+
+    def around(self, schema: Schema, depth: int, *, outermost: bool = False) -> _Options:
+        if depth > _DEEPEST:
+            raise self._too_many(f"look through more than {_DEEPEST} schemas in place")
+        options: _Options = {(TRUE, self._own_parts(schema, outermost)): None}
+        for part in schema.all_of:
+            options = self._product(options, self._branch(part, depth))
+        for group in schema.any_of:
+            for branch in group:
+                inside = self._branch(branch, depth)
+                if list(inside) != list(_ALWAYS):
+                    held = self._under(self._formula(branch), inside)
+                    options = self._product(options, {**_ALWAYS, **held})
+        for group in schema.one_of:
+            each: _Options = {}
+            for branch in group:
+                each |= self._under(self._formula(branch), self._branch(branch, depth))
+            options = self._product(options, each)
+        options = self._product(options, self._conditional(schema, depth))
+        for name, part in schema.objects.dependents if self._kind == "object" else ():
+            held = self._under(leaf(Required(name)), self._branch(part, depth))
+            options = self._product(options, {**_ALWAYS, **held})
+        return options
+
+    def _conditional(self, schema: Schema, depth: int) -> _Options:
+        condition = schema.condition
+        if condition is None:
+            return _ALWAYS
+        test = self._formula(condition.test)
+        then = self._product(
+            self._branch(condition.test, depth), self._branch(condition.then, depth)
+        )
+        otherwise = self._branch(condition.otherwise, depth)
+        return self._under(test, then) | self._under(opposite(test), otherwise)
+
+    def _branch(self, part: Address | None, depth: int) -> _Options:
+        if part is None or part.startswith("="):  # enum and const evaluate nothing
+            return _ALWAYS
+        schema = self._reader.document.schemas[part]
+        return self.around(schema, depth + 1) if self._kind in schema.kinds else _ALWAYS
+
+    def _formula(self, part: Address) -> Formula:
+        return self._reader.schema(part, self._kind)
+
+    def _own_parts(self, schema: Schema, outermost: bool) -> _Seen:
+        objects, arrays = schema.objects, schema.arrays
+        if self._kind == "object":
+            unevaluated = objects.unevaluated is not None and not outermost
+            return _Seen(
+                objects.additional is not None or unevaluated,
+                frozenset(objects.properties),
+                frozenset(keys for keys, _ in self._reader.matched(objects)),
+            )
+        unevaluated = arrays.unevaluated is not None and not outermost
+        contains = arrays.contains
+        marked = contains is not None and contains.marks
+        return _Seen(
+            arrays.items is not None or unevaluated,
+            count=len(arrays.prefix),
+            holding=(self._reader.formula(contains.schema),)
+            if contains is not None and marked
+            else (),
+        )
+
+    def _under(self, condition: Formula, options: _Options) -> _Options:
+        return self._satisfiable((all_of(condition, other), seen) for other, seen in options)
+
+    def _product(self, left: _Options, right: _Options) -> _Options:
+        if right is _ALWAYS or left is _ALWAYS:
+            return left if right is _ALWAYS else right
+        return self._satisfiable(
+            (all_of(first, second), here.join(there))
+            for first, here in left
+            for second, there in right
+        )
+
+    def _satisfiable(self, options: Iterable[tuple[Formula, _Seen]]) -> _Options:
+        kept: _Options = {}
+        for condition, seen in options:
+            if condition is not FALSE:
+                kept[(condition, seen)] = None
+            if len(kept) > MOST_ALTERNATIVES:
+                raise self._too_many(f"depend on more than {MOST_ALTERNATIVES} sets of branches")
+        return kept
+
+    def _too_many(self, why: str) -> UnsupportedError:
+        name = "unevaluatedProperties" if self._kind == "object" else "unevaluatedItems"
+        pointer = self._root.address.partition("#")[2]
+        return UnsupportedError(f"{name} would {why}", feature=name, place=f"{pointer}/{name}")
