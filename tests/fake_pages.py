@@ -1,11 +1,10 @@
-"""Pages without a cache: what `models.pages.Pages` promises, in the simplest way."""
+"""Pages without a cache: what `models.protocol.Pages` promises, in the simplest way."""
 
 from collections.abc import Container
 from collections.abc import Sequence as Texts
 from typing import Any
 
-from guideway.models.pages import NO_DRAFT, Choose, Drafted, Due, undrafted
-from guideway.models.protocol import LanguageModel
+from guideway.models.protocol import NO_DRAFT, Choose, Drafted, Due, LanguageModel, undrafted
 
 
 class FakePages:

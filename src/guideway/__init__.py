@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         proxy_tune as proxy_tune,
         published as published,
     )
-    from guideway.api.part import Part as Part
+    from guideway.api.running import Part as Part
     from guideway.api.watermark import Watermark as Watermark
     from guideway.chat.tools import ToolCall as ToolCall, tools as tools
     from guideway.constraint.batch import fill_bitmask as fill_bitmask
@@ -110,7 +110,7 @@ _NAMES: Final = {
     "api.recipes": (
         "cfg context_aware contrast dexperts dola gedi maximum minimum proxy_tune published"
     ),
-    "api.part": "Part",
+    "api.running": "Part",
     "api.watermark": "Watermark",
     "chat.tools": "ToolCall tools",
     "constraint.batch": "fill_bitmask",

@@ -73,7 +73,7 @@ def test_the_value_of_a_part_is_read_when_it_is_asked_for(monkeypatch: pytest.Mo
         read.append(text)
         return text
 
-    monkeypatch.setattr("guideway.api.part.partial_value", partial)
+    monkeypatch.setattr("guideway.api.running.partial_value", partial)
     parts = [*MODEL.stream("x", gw.JsonSchema({"type": "integer"}), max_new_tokens=3, seed=1)]
     assert not read
     assert parts[0].value == parts[0].text

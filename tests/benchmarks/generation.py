@@ -49,7 +49,7 @@ from guideway.generation.ensemble.prefix_cache import PrefixCache
 from guideway.generation.loop import Decoding
 from guideway.generation.speculation import Speculation
 from guideway.models.packed import KINDS, pack
-from guideway.models.pages import NO_DRAFT
+from guideway.models.protocol import NO_DRAFT
 from guideway.models.transformers import TransformersModel
 from guideway.sampling.speculation import best_gamma, expected_speedup, expected_tokens
 

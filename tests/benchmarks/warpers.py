@@ -19,7 +19,7 @@ import guideway as gw
 from benchmarks.report import Line, Rounds, in_turns, show
 from guideway.cli.console import busy
 from guideway.cli.options import AsJson
-from guideway.generation.penalties import Penalties
+from guideway.generation.draw import Penalties
 from guideway.logits.mask import device_of
 from guideway.logits.warp import Warps, warp
 from guideway.sampling.history import History, Rules

@@ -11,7 +11,7 @@ from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 from guideway import GuidewayWarning, SourceError, ToolCall, UnsupportedError
 from guideway.chat.messages import read_messages
-from guideway.generation.ensemble.chat_template import ChatTemplate
+from guideway.generation.ensemble.prompt import ChatTemplate
 from real_tokenizers import tokenizer_folder
 
 ARGUMENTS = {"city": "Rome"}

@@ -11,9 +11,8 @@ import pytest
 
 import guideway as gw
 from guideway.automaton.token_tries import unpack
-from guideway.constraint.special_tokens import resolve
+from guideway.constraint.special_tokens import marked, names_of, resolve
 from guideway.language.special_tokens import beginning, mark, shown, unmarked
-from guideway.vocabulary.marked import marked, names_of
 from random_walks import reads
 from real_tokenizers import real_vocabulary
 

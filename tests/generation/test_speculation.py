@@ -17,7 +17,7 @@ from guideway.generation.row.request import Request
 from guideway.generation.row.sequence import Sequence
 from guideway.generation.speculation import Costs, Rates, Speculation
 from guideway.models.fake import FakeModel
-from guideway.models.pages import Draft
+from guideway.models.protocol import Draft
 from small_models import model
 
 BYTES = gw.Vocabulary(

@@ -3,7 +3,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from guideway.generation.row.transcript import Transcript
+from guideway.generation.row.sequence import Transcript
 
 
 def cut(data: bytes, places: list[int]) -> list[bytes]:

@@ -10,7 +10,7 @@ import torch
 
 import small_models
 from fake_pages import FakePages
-from guideway.models.pages import NO_DRAFT, Draft, Due, Pages
+from guideway.models.protocol import NO_DRAFT, Draft, Due, Pages
 from guideway.models.transformers_paged import TransformersPages
 
 SHARED = [*range(5, 45)]  # a whole block, and a part of the next one

@@ -27,7 +27,7 @@ from guideway.generation.scheduling import Batches, Scheduler
 from guideway.generation.speculation import Rates, Speculation
 from guideway.generation.step import Batch, drawn_step, held_step
 from guideway.models.fake import FakeModel
-from guideway.models.pages import NO_DRAFT, Draft
+from guideway.models.protocol import NO_DRAFT, Draft
 from guideway.models.transformers_paged import TransformersPages
 from guideway.sampling.settings import Sampling
 from whole_batches import generate

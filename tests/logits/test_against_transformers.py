@@ -13,7 +13,7 @@ import pytest
 import torch
 from transformers.generation import logits_process as theirs
 
-from guideway.generation.penalties import Penalties
+from guideway.generation.draw import Penalties
 from guideway.logits.warp import Warps, warp
 from guideway.sampling.history import History, Rules
 from guideway.sampling.settings import Sampling

@@ -11,7 +11,7 @@ import torch
 
 import small_models
 from guideway.errors import UnsupportedError
-from guideway.models.pages import Due
+from guideway.models.protocol import Due
 from guideway.models.transformers_paged import PAGE, TransformersPages
 
 

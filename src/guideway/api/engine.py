@@ -25,9 +25,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
 from guideway.api.arguments import StreamArguments
 from guideway.api.jobs import Call, Job
 from guideway.api.model import Model, as_model
-from guideway.api.part import Part
 from guideway.api.prompts import Prompt
-from guideway.api.running import RunOptions, read_result
+from guideway.api.running import Part, RunOptions, read_result
 from guideway.api.speculate import speculation
 from guideway.errors import InvalidValueError, ModelError, UnsupportedError
 from guideway.generation.ensemble.ensemble import Ensemble

@@ -24,9 +24,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args, overload
 from torch import Tensor
 
 from guideway.api.jobs import Call, check_lossless, prompts_of, read_prompts
-from guideway.api.part import Part
 from guideway.api.prompts import Prompt, read_choices, split_prompts
-from guideway.api.running import RunOptions, run, stream
+from guideway.api.running import Part, RunOptions, run, stream
 from guideway.errors import DeadEndError, SourceError, UnsupportedError, brief, one_line
 from guideway.generation.ensemble.ensemble import Ensemble, reading
 from guideway.generation.ensemble.prefix_cache import PrefixCache

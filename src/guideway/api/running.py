@@ -12,23 +12,63 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final, get_args
+from typing import Any, Final, Generic, get_args
 
 from guideway.api.arguments import Wrong
 from guideway.api.best import Candidates, best, model_score
 from guideway.api.jobs import Call, Failed, Job
-from guideway.api.parsing.values import as_message, called, read_captures, read_value
-from guideway.api.part import Part
+from guideway.api.parsing.values import as_message, called, partial_value, read_captures, read_value
 from guideway.api.speculate import speculation
-from guideway.errors import GenerationInterrupted, GuidewayError, InvalidValueError
+from guideway.errors import GenerationInterrupted, GuidewayError, InvalidValueError, brief, one_line
 from guideway.generation.loop import Decoding
-from guideway.generation.row.result import Result
+from guideway.generation.row.result import Result, Value_co
+from guideway.generation.row.trace import TracedStep
 from guideway.generation.stopping import awaited
 from guideway.language.special_tokens import beginning
 from guideway.models.progress import Progress, rows_shown
 from guideway.search.loop import Searching
-from guideway.sources.sources import check_count, check_flag, check_option
+from guideway.sources.sources import Source, check_count, check_flag, check_option
 from guideway.vocabulary.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True, slots=True)
+class Part(Generic[Value_co]):
+    """One part of a streamed text. `str(part)` is the new text.
+
+    Attributes:
+        delta: the new text of this part.
+        text: all of the text so far.
+        source: what the text must be.
+        result: the whole result in the last part, None before.
+        steps: the steps of this part, if `trace` was set; `result.trace` has all of them.
+    """
+
+    delta: str
+    text: str
+    source: Source | None = None
+    result: Result[Value_co] | None = None
+    steps: tuple[TracedStep, ...] = ()
+
+    @property
+    def value(self) -> Value_co | None:
+        """The value of the text so far, read at each access.
+
+        A partial object for types and schemas, None before it has begun; the text for all other
+        sources. In the last part, the value of the result.
+        """
+        return partial_value(self.source, self.text) if self.result is None else self.result.value
+
+    def __str__(self) -> str:
+        """The new text."""
+        return self.delta
+
+    def __repr__(self) -> str:
+        """The new text and the value so far; in the last part, the whole result."""
+        shown = f"delta={brief(self.delta, 40)}"
+        if self.result is not None:
+            return one_line(f"Part({shown}, result={brief(self.result, 140)})")
+        return one_line(f"Part({shown}, value={brief(self.value, 130)})")
+
 
 AT_ONCE: Final = 64  # rows of a batch, unless `batch_size` says how many prompts
 

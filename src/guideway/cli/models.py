@@ -35,7 +35,7 @@ from guideway.errors import (
 
 if TYPE_CHECKING:
     from guideway.api.model import Model
-    from guideway.api.part import Part
+    from guideway.api.running import Part
     from guideway.generation.row.result import Result
 
 

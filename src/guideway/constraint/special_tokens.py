@@ -1,8 +1,14 @@
-"""Special tokens in sources, and the fewest tokens that spell a text."""
+"""Special tokens in sources, and the fewest tokens that spell a text.
+
+`marked` gives special tokens a spelling, that of `language.special_tokens`: all of them, so one
+vocabulary serves all constraints. A named id with a spelling ("<tool_call>" of Qwen) is no text
+there. End ids stay unmarked. Tokens with bytes that occur in no text lose their spelling, because
+they could spell a mark.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import Final
 
 from guideway.chat.parts import with_parts
@@ -11,12 +17,40 @@ from guideway.json_schema.source import JsonSchema
 from guideway.language.derivative import Derivatives
 from guideway.language.expr import EMPTY, alt
 from guideway.language.nodes import Expr
-from guideway.language.special_tokens import FIRST_MARK, mark
+from guideway.language.special_tokens import FIRST_MARK, MARKS, mark
 from guideway.sources.names import did_you_mean
 from guideway.sources.regions import Composed, Others, Special
 from guideway.sources.sources import Either, Literal, PythonType, Regex, Source, repeat
-from guideway.vocabulary.marked import marked, names_of
 from guideway.vocabulary.vocabulary import Vocabulary
+
+_ODD: Final = bytes(range(FIRST_MARK, 0x100))
+
+
+@lru_cache(maxsize=16)
+def names_of(vocabulary: Vocabulary) -> dict[int, str]:
+    """Names of special tokens other than end ids; the least of several."""
+    named: dict[int, str] = {}
+    for name, token in sorted(vocabulary.special.items()):
+        if token not in vocabulary.eos_ids:
+            named.setdefault(token, name)
+    return named
+
+
+@lru_cache(maxsize=16)
+def marked(vocabulary: Vocabulary, others: frozenset[tuple[int, str]] = frozenset()) -> Vocabulary:
+    """The vocabulary with marks for its special tokens and for `others`, ids with names."""
+    names = {**names_of(vocabulary), **dict(others)}
+    padding = [None] * (max(names, default=0) + 1 - len(vocabulary.tokens))
+    plain = [
+        token if token and len(token.translate(None, _ODD)) == len(token) else None
+        for token in (*vocabulary.tokens, *padding)
+    ]
+    tokens = [mark(names[i]) if i in names else token for i, token in enumerate(plain)]
+    made = vocabulary.replaced(tokens=tokens, special={})
+    text = Vocabulary([None if i in names else token for i, token in enumerate(plain)])
+    # A mark is one token, whose bytes need none of their own.
+    vars(made).update(spellable=text.spellable | MARKS, closed=text.closed)
+    return made
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from guideway.generation.row.sequence import Sequence
 from guideway.generation.speculation import MODEL, seconds_of
 from guideway.generation.step import Batch, take
 from guideway.logits.mask import unpack, upload
-from guideway.models.pages import NO_DRAFT, Draft
+from guideway.models.protocol import NO_DRAFT, Draft
 
 MEMORY: Final = 16  # drafts that the mean time remembers
 

@@ -20,7 +20,7 @@ from guideway.errors import GuidewayError
 from guideway.generation.ensemble.prompt import PromptReader
 from guideway.generation.row.cursor import end_row, text_row
 from guideway.generation.row.sequence import Sequence
-from guideway.models.pages import NO_DRAFT, Draft, Origin
+from guideway.models.protocol import NO_DRAFT, Draft, Origin
 from guideway.vocabulary.vocabulary import Vocabulary
 
 LONGEST: Final = 8  # tokens compared before a place that is looked up

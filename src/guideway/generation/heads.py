@@ -25,8 +25,7 @@ from torch.nn.functional import cross_entropy, linear, silu
 from guideway.errors import ModelError
 from guideway.generation.drafts import Walk
 from guideway.generation.row.sequence import Sequence
-from guideway.models.pages import NO_DRAFT, Draft
-from guideway.models.protocol import VariedModel
+from guideway.models.protocol import NO_DRAFT, Draft, VariedModel
 
 FACTS, TENSORS = "heads.json", "heads.safetensors"
 STEPS: Final = 600  # of training, at least

@@ -2,7 +2,7 @@
 
     drafts ─▶ pages ─▶ logits of the texts that can go on ─▶ step.verified ─▶ tokens ─▶ pages
 
-`Pages` (`models.pages`) is such a cache; `models.transformers_paged` has transformers'.
+`Pages` (`models.protocol`) is such a cache; `models.transformers_paged` has transformers'.
 What happens between logits and tokens is that of every other loop (`generation.step.verified`).
 """
 
@@ -18,7 +18,7 @@ from guideway.generation.row.sequence import Sequence
 from guideway.generation.scheduling import Ahead
 from guideway.generation.speculation import Speculation
 from guideway.generation.step import Batch, on_time, verified
-from guideway.models.pages import NO_DRAFT, Draft, Due, Pages, Tokens
+from guideway.models.protocol import NO_DRAFT, Draft, Due, Pages, Tokens
 
 
 def readable(ensemble: Ensemble, row: Sequence) -> bool:

@@ -18,7 +18,7 @@ from torch import Tensor
 from guideway.generation.drafts import Drafter, Lookup
 from guideway.generation.heads import HeadsDraft
 from guideway.generation.row.sequence import Sequence
-from guideway.models.pages import NO_DRAFT, Draft, Origin
+from guideway.models.protocol import NO_DRAFT, Draft, Origin
 
 MOST: Final = 24  # drafted tokens that one forward reads in each row
 MEMORY: Final = 32  # tokens or forwards that an estimate remembers

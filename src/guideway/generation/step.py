@@ -19,7 +19,7 @@ from guideway.generation.speculation import Speculation, seconds_of
 from guideway.logits.evaluate import Step, evaluate
 from guideway.logits.expr import Leaf
 from guideway.logits.mask import unpack, upload
-from guideway.models.pages import NO_DRAFT, Draft
+from guideway.models.protocol import NO_DRAFT, Draft
 
 Late: TypeAlias = abc.Callable[[list[Sequence]], list[int]]
 """Prepares rows; gives the places of those that are late."""

@@ -11,10 +11,9 @@ from typing import Any, Final
 from weakref import finalize
 
 from guideway.errors import ModelError
-from guideway.vocabulary.end_ids import ends_of
 from guideway.vocabulary.self_check import MARK, probes
 from guideway.vocabulary.tokenizer_json import TokenTable
-from guideway.vocabulary.vocabulary import Vocabulary
+from guideway.vocabulary.vocabulary import Vocabulary, ends_of
 
 UNKNOWN, UNUSED, CONTROL, USER_DEFINED = 1, 2, 8, 16  # enum llama_token_attr
 NAMED: Final = ("bos", "eos", "pad")

@@ -29,8 +29,9 @@ It also shows last hidden states, the input of the head:
 - The product of such a state and the rows of the output embedding is greatest where the logits are.
 """
 
-from collections.abc import Hashable, Sequence
-from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
+from collections.abc import Callable, Container, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int
@@ -151,4 +152,86 @@ class VariedModel(LanguageModel[Cache], Protocol[Cache]):
         self, tokens: Int[Tensor, "tokens"]
     ) -> tuple[Float[Tensor, "tokens hidden"], Float[Tensor, "tokens"]]:
         """Rows of the output embedding for these tokens, and their biases, in float32."""
+        ...
+
+
+Origin: TypeAlias = tuple[str, int]
+"""Where a drafted token comes from: tokens of one origin are right about equally often."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """The tokens that may come next, and the origin of each."""
+
+    tokens: tuple[int, ...] = ()
+    origins: tuple[Origin, ...] = ()
+
+    def cut(self, length: int) -> "Draft":
+        """The first tokens."""
+        return Draft(self.tokens[:length], self.origins[:length])
+
+
+NO_DRAFT: Final = Draft()
+Tokens: TypeAlias = Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """The texts that can go on after a forward.
+
+    Attributes:
+        logits: of each model, after the last token of a text and after each drafted one; then those
+            of the next text.
+        known: for each, the tokens of its prompt that were in shared pages, so that they were not
+            read.
+    """
+
+    texts: tuple[int, ...]  # their numbers
+    drafted: tuple[Draft, ...]  # for each, the draft that was read after its last token
+    logits: Mapping[LanguageModel[Any], Float[Tensor, "tokens vocabulary"]]
+    known: tuple[int, ...]
+    read: int  # the number of tokens that the forward has read, those of other texts included
+
+
+Choose: TypeAlias = Callable[[Due], Sequence[Tokens | None]]
+"""Gives each text the drafted tokens that are right and one more; None ends it."""
+Drafted: TypeAlias = Callable[[Sequence[int]], Sequence[Draft]]
+"""Guesses of the next tokens of texts that came to `Choose` before."""
+
+
+def undrafted(texts: Sequence[int]) -> list[Draft]:
+    """No guesses."""
+    return [NO_DRAFT] * len(texts)
+
+
+@runtime_checkable  # the tests check annotations
+class Pages(Protocol):
+    """A paged cache: texts that some models read side by side. All read the same tokens.
+
+    Whoever runs the models implements it; `generation.paged` schedules rows over it.
+
+    Laws:
+
+    - `step` calls `choose` at most once, with texts whose tokens so far are all read, each once.
+      The logits are those of the models after that text alone (in float32, up to rounding).
+    - Every text comes to `choose` after finitely many steps, and again after each of its tokens.
+    - A text that ended or was removed does not come again, and its pages are free.
+    - A drafted token that is not chosen is forgotten. Pages need not read what is drafted.
+    """
+
+    @property
+    def capacity(self) -> int:
+        """The greatest number of tokens of one text, its prompt included."""
+        ...
+
+    def add(self, text: int, prompt: Sequence[int]) -> None:
+        """Add a text; no number is used twice."""
+        ...
+
+    def remove(self, text: int) -> None:
+        """Forget a text."""
+        ...
+
+    def step(self, choose: Choose, draft: Drafted = undrafted, held: Container[int] = ()) -> None:
+        """Run the models once, if there is a text; `held` ones that were chosen before wait."""
         ...

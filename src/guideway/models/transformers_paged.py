@@ -22,8 +22,16 @@ from jaxtyping import Float
 from torch import Tensor
 
 from guideway.errors import UnsupportedError
-from guideway.models.pages import NO_DRAFT, Choose, Draft, Drafted, Due, Tokens, undrafted
-from guideway.models.protocol import LanguageModel
+from guideway.models.protocol import (
+    NO_DRAFT,
+    Choose,
+    Draft,
+    Drafted,
+    Due,
+    LanguageModel,
+    Tokens,
+    undrafted,
+)
 from guideway.models.transformers import TransformersModel
 
 PAGE: Final = 32  # tokens of a block; only whole blocks are shared

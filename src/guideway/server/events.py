@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
-from guideway.api.part import Part
+from guideway.api.running import Part
 from guideway.generation.row.result import Result
 from guideway.generation.row.trace import TracedStep
 from guideway.server import answers

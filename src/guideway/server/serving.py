@@ -16,7 +16,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
 from guideway.api.engine import Engine
-from guideway.api.part import Part
+from guideway.api.running import Part
 from guideway.errors import LimitError, SourceError, UnsupportedError
 from guideway.generation.row.result import Result
 from guideway.generation.stopping import in_thread
