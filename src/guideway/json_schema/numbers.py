@@ -205,12 +205,11 @@ def _scientific(low: Bound, high: Bound | None, plain: bool) -> Iterator[Expr]:
     last = None if high is None else high.value.adjusted()
     inner = None if first is None else first + 1, None if last is None else last - 1
     yield concat(NONZERO, FRACTION, exponents(*inner, plain))
-    for power in {first, last} - {None}:
-        if power is not None:
-            lower = _edge(_scaled(low, power), 1) if power == first else None
-            upper = _edge(_scaled(high, power), 1) if high and power == last else None
-            mantissa = _units(lower, upper, 1, point=True, first=True)
-            yield concat(mantissa, exponents(power, power, plain))
+    for power in {power for power in (first, last) if power is not None}:
+        lower = _edge(_scaled(low, power), 1) if power == first else None
+        upper = _edge(_scaled(high, power), 1) if high and power == last else None
+        mantissa = _units(lower, upper, 1, point=True, first=True)
+        yield concat(mantissa, exponents(power, power, plain))
 
 
 def _scaled(bound: Bound, power: int) -> Bound:
