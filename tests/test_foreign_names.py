@@ -92,6 +92,14 @@ CALLED = {
     f"{PAGED}.utils.find_head_dim": "config",
     f"{PAGED}.utils.find_num_key_value_heads": "config",
     "transformers.utils.logging.is_progress_bar_enabled": "",
+    "transformers.utils.logging.disable_progress_bar": "",
+    "transformers.utils.logging.enable_progress_bar": "",
+    "transformers.utils.logging.get_verbosity": "",
+    "transformers.utils.logging.set_verbosity": "verbosity",
+    "transformers.utils.logging.set_verbosity_error": "",
+    "transformers.generation.logits_process.LogitsProcessor.__call__": "self input_ids scores",
+    "huggingface_hub.try_to_load_from_cache": "repo_id filename",
+    "huggingface_hub.HfApi.model_info": "self repo_id timeout",
 }  # fmt: skip
 # Other names, by what has them.
 THERE = {

@@ -3,6 +3,7 @@
 Run: python tests/engines/run.py openai
 """
 
+import asyncio
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -228,6 +229,24 @@ def test_extra_body(client: Any) -> None:
     extra |= {"structured_outputs": {"regex": "[ab]{5}"}}
     answer = client.chat.completions.create(messages=TALK, extra_body=extra, max_tokens=9, **MORE)
     assert re.fullmatch("[ab]{5}", answer.choices[0].message.content)
+
+
+def test_several_at_once_with_the_async_client(address: str) -> None:
+    async def run() -> list[Any]:
+        async with openai.AsyncOpenAI(base_url=address, api_key="k", max_retries=0) as client:
+
+            async def streamed(seed: int) -> str:
+                asked = {"messages": TALK, "max_tokens": 40, "seed": seed, "model": "fake"}
+                found = ""
+                async for chunk in await client.chat.completions.create(**asked, stream=True):
+                    found += chunk.choices[0].delta.content or ""
+                answer = await client.chat.completions.create(**asked)
+                assert answer.choices[0].message.content == found
+                return found
+
+            return await asyncio.gather(*map(streamed, range(6)))
+
+    assert len({*asyncio.run(run())}) == 6
 
 
 def test_errors_are_openai_s(client: Any) -> None:

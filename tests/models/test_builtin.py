@@ -154,6 +154,7 @@ def test_the_package_is_found_without_importing_it():
 @pytest.mark.model
 @pytest.mark.slow
 def test_the_conversion_is_what_transformers_reads_bit_for_bit(tmp_path: Path):
+    pytest.importorskip("accelerate", reason="transformers reads GGUF files with accelerate")
     source = packaged_file()
     shares: list[float] = []
     convert(source, tmp_path, shares.append)
@@ -181,3 +182,9 @@ def test_the_tokenizer_splits_digits_and_knows_the_chat_format(smollm2: Transfor
     assert smollm2.vocabulary.eos_ids == {2}
     assert tokenizer.convert_tokens_to_ids("<|im_end|>") == 2
     assert smollm2.context == 8192
+
+
+@pytest.mark.model
+def test_a_model_that_generates_nothing_is_refused(smollm2: TransformersModel):
+    with pytest.raises(ModelError, match="AutoModelForCausalLM"):
+        TransformersModel(smollm2.module.model, smollm2.tokenizer)
