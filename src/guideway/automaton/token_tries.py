@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from math import prod
 from mmap import ACCESS_COPY, mmap
 from typing import Any, Final, Protocol, TypeAlias
@@ -175,11 +175,7 @@ def share(context: Record, **arrays: "NDArray[Any]") -> None:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Size and usage of a cache.
-
-    >>> Held(rows=1, row_bytes=8) + Held(rows=2, row_bytes=8, hits=5)
-    Held(rows=3, row_bytes=16, states=0, state_bytes=0, hits=5, misses=0)
-    """
+    """Size and usage of a cache."""
 
     rows: int = 0
     row_bytes: int = 0
@@ -187,16 +183,6 @@ class Held:
     state_bytes: int = 0
     hits: int = 0
     misses: int = 0
-
-    def __add__(self, other: "Held") -> "Held":
-        return Held(
-            self.rows + other.rows,
-            self.row_bytes + other.row_bytes,
-            self.states + other.states,
-            self.state_bytes + other.state_bytes,
-            self.hits + other.hits,
-            self.misses + other.misses,
-        )
 
     @property
     def bytes(self) -> int:
@@ -248,4 +234,9 @@ def held_rows(rows: Iterable[Row | None]) -> Held:
 
 
 def total(parts: Iterable[Held]) -> Held:
-    return sum(parts, Held())
+    """The sum of each field.
+
+    >>> total([Held(rows=1, row_bytes=8), Held(rows=2, row_bytes=8, hits=5)])
+    Held(rows=3, row_bytes=16, states=0, state_bytes=0, hits=5, misses=0)
+    """
+    return Held(*map(sum, zip(*map(astuple, parts), strict=True)))

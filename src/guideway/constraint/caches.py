@@ -51,30 +51,23 @@ class Clearable(Protocol):
 
 @runtime_checkable
 class Prefixes(Clearable, Protocol):
-    """The cache of prefixes; it comes with the first model."""
+    """A cache of prefixes."""
 
     def info(self) -> PrefixInfo:
         """Return the counts."""
         ...
 
 
-_prefixes: Final = WeakSet[Prefixes]()
 _clearable: Final = WeakSet[Clearable]()
 
 
 def clear_too(cache: Clearable) -> None:
-    """Let `clear_cache` clear it."""
+    """Let `clear_cache` clear it, and `cache_info` count it if it has prefixes."""
     _clearable.add(cache)
 
 
-def watch_prefixes(prefixes: Prefixes) -> None:
-    """Let `cache_info` and `clear_cache` include a cache of prefixes."""
-    _prefixes.add(prefixes)
-    clear_too(prefixes)
-
-
 def _prefix_info() -> PrefixInfo:
-    infos = [astuple(each.info()) for each in _prefixes]
+    infos = [astuple(each.info()) for each in [*_clearable] if isinstance(each, Prefixes)]
     return PrefixInfo(*map(sum, zip(*infos, strict=True)))
 
 

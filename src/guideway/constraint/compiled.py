@@ -8,7 +8,7 @@ from typing import Any, Final, Self, SupportsIndex, TypeAlias, cast
 
 from guideway.automaton.plain_masks import Rows
 from guideway.automaton.states import State, States
-from guideway.automaton.token_tries import Held, Row, count, track, unpack
+from guideway.automaton.token_tries import Held, Row, count, total, track, unpack
 from guideway.constraint.canonical_paths import CanonicalStates, ExploredStates
 from guideway.constraint.closing import Closing, halved
 from guideway.constraint.comparison import Comparison, Language, equal, included
@@ -401,8 +401,10 @@ class CompiledConstraint:
 
     def held(self) -> Held:
         """Return the current contents of its caches; see `guideway.cache_info`."""
-        held = self._states.held()
-        return held + self._rows.held() if "_rows" in self.__dict__ else held
+        held = [self._states.held()]
+        if "_rows" in self.__dict__:
+            held.append(self._rows.held())
+        return total(held)
 
     def size(self) -> int:
         """Return the memory of all that `held` counts. This visits every state."""

@@ -16,7 +16,7 @@ from weakref import ref
 import numpy as np
 from numpy.typing import NDArray
 
-from guideway.constraint.caches import PrefixInfo, watch_prefixes
+from guideway.constraint.caches import PrefixInfo, clear_too
 from guideway.models.protocol import CroppingModel
 
 MOST_BYTES: Final = 1 << 29
@@ -56,7 +56,7 @@ class PrefixCache:
         self._texts = OrderedDict[int, _Text]()  # the least recently used one first
         self._numbers = count()
         self._hits = self._misses = self._tokens = 0
-        watch_prefixes(self)
+        clear_too(self)
 
     def find(
         self, model: CroppingModel[Any], adapter: Any, tokens: Sequence[int]
