@@ -115,7 +115,7 @@ class State:
         return state, steps[::-1]
 
 
-_MOST_STARTS = 256  # cached initial states: empty, or the healed end of a prompt
+MOST_STARTS: Final = 256  # cached initial states: empty, or the healed end of a prompt
 
 _DOUBTS: Final = 4  # tokens of a mask that kernels cannot decide before they are no longer asked
 
@@ -207,7 +207,7 @@ class States:
             found = self._starts.get(lead)
             if found is None:
                 found = self._begin(concat(literal(lead), self._expr) if lead else self._expr)
-                if len(self._starts) >= _MOST_STARTS:
+                if len(self._starts) >= MOST_STARTS:
                     self._starts.clear()
                 self._starts[lead] = found
             return found

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 import numpy as np
 
 from guideway.automaton.plain_masks import Rows
-from guideway.automaton.states import ALL, State
+from guideway.automaton.states import ALL, MOST_STARTS, PLAIN, State
 from guideway.automaton.token_tries import Held, Row, has, held_rows, pack
 from guideway.constraint.special_tokens import Readings, too_few
 from guideway.errors import LimitError, UnsatisfiableError, UnsupportedError
@@ -435,9 +435,7 @@ class ExploredStates(ListedStates):
         return self._states.setdefault(rest, State(None, 0, rest.nullable, rest))
 
 
-_MOST_STARTS: Final = 256
 _NONE: Final = 1 << 40  # longer than any route
-_PLAIN: Final = -1  # number of these states, which kernels do not read
 
 
 class CanonicalStates(ListedStates):
@@ -470,7 +468,7 @@ class CanonicalStates(ListedStates):
                         "changes each text, or reads the name of a special token in it",
                         conflict=("source", "tokenizer"),
                     )
-                found = remember(self._starts, lead, self._state(spot, route), _MOST_STARTS)
+                found = remember(self._starts, lead, self._state(spot, route), MOST_STARTS)
             return found
 
     def mask(self, state: State) -> Row:
@@ -532,7 +530,7 @@ class CanonicalStates(ListedStates):
         found = self._states.get(spot)
         if found is None:
             accepts = spot.rest.nullable and self._automaton.ends(spot.place)
-            found = self._states[spot] = State(None, _PLAIN, accepts, spot.rest)
+            found = self._states[spot] = State(None, PLAIN, accepts, spot.rest)
             self._spots[found] = spot
         if len(route) < len(self._ways.get(found, (*route, -1))):
             self._ways[found] = route
