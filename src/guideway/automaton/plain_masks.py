@@ -30,13 +30,13 @@ class Table:
         self._machine = machine
         self._numbers: dict[Expr, int] = {}
         self._states: list[Expr | None] = [None, None]
-        self._left = np.zeros(64, np.bool_)
-        self.rows: NDArray[np.int32] = np.zeros((64, 256), np.int32)
+        self._left = np.zeros(2, np.bool_)
+        self.rows: NDArray[np.int32] = np.zeros((2, 256), np.int32)
         self._left[:2] = True
         self.rows[UNSURE] = UNSURE
 
     def __len__(self) -> int:
-        return len(self._states)
+        return len(self._states) - 2
 
     def number(self, state: Expr) -> int:
         return self._number(self._machine.blurred(state))

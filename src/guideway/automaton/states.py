@@ -9,7 +9,6 @@ import threading
 from collections import deque
 from collections.abc import Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -18,7 +17,7 @@ from guideway.automaton.lexer_dfa import shared_dfa
 from guideway.automaton.plain_masks import Rows
 from guideway.automaton.pushdown_automaton import PushdownAutomaton
 from guideway.automaton.token_mask_cache import shared_mask_cache
-from guideway.automaton.token_tries import Held, Row
+from guideway.automaton.token_tries import Held, Row, total
 from guideway.errors import GuidewayError, LimitError
 from guideway.json_schema.text import pause, resume
 from guideway.language.budget import FREE, Budget
@@ -129,6 +128,7 @@ class States:
         self._expr, self._machine, self._vocabulary = expr, machine, vocabulary
         self._tokens = vocabulary.tokens
         self._budget = budget
+        self.plain = Rows(machine, vocabulary, budget)
         self.lock = threading.RLock()
         self.beside = dict[type, Any]()
         self._plain_states: dict[Expr, State] = {}
@@ -136,10 +136,6 @@ class States:
         self._with_rows: deque[State] = deque()  # states with rows outside a mask store
         self._misses = 0
         self._renew()
-
-    @cached_property
-    def _plain(self) -> Rows:
-        return Rows(self._machine, self._vocabulary, self._budget)
 
     def _renew(self) -> None:
         dfa = shared_dfa(self._vocabulary.spellable)
@@ -311,17 +307,20 @@ class States:
     def held(self) -> Held:
         with self.lock:
             rows, nbytes = len(self._with_rows), self._pda.arena.nbytes
-            return Held(
+            own = Held(
                 rows=rows,
-                row_bytes=self.size() - nbytes,
+                row_bytes=rows * 4 * self.mask_cache.words,
                 states=len(self._known),
                 state_bytes=nbytes,
                 hits=sum(state.hits for state in self._known.values()),
                 misses=self._misses,
             )
+            return total([own, self.plain.held()])
 
     def size(self) -> int:
-        return len(self._with_rows) * 4 * self.mask_cache.words + self._pda.arena.nbytes
+        """Memory of what `held` counts, without visiting all states."""
+        rows = len(self._with_rows) * 4 * self.mask_cache.words
+        return rows + self._pda.arena.nbytes + self.plain.held().bytes
 
     def forget(self) -> None:
         with self.lock:
@@ -329,8 +328,7 @@ class States:
                 state.row = None
             self._with_rows.clear()
             self._plain_states.clear()
-            self._machine.forget()
-            self.__dict__.pop("_plain", None)
+            self.plain.forget()
             self._renew()
 
     def _after(self, state: State, token: int) -> State | None:
@@ -409,7 +407,7 @@ class States:
     def _fill(self, state: State) -> tuple[Row, bool]:
         pda = state.reader()
         if pda is None:
-            return self._plain.row(self.rest(state)), False
+            return self.plain.row(self.rest(state)), False
         row, unsure, stored_row = pda.fill(state.macro)
         if unsure:
             row = row.copy()

@@ -12,9 +12,10 @@ import numpy as np
 
 from guideway.automaton.plain_masks import Rows
 from guideway.automaton.states import ALL, MOST_STARTS, PLAIN, State
-from guideway.automaton.token_tries import Held, Row, has, held_rows, pack
+from guideway.automaton.token_tries import Held, Row, has, held_rows, pack, total
 from guideway.constraint.special_tokens import Readings, too_few
 from guideway.errors import LimitError, UnsatisfiableError, UnsupportedError
+from guideway.language.budget import Budget
 from guideway.language.derivative import Derivatives
 from guideway.language.expr import concat, literal
 from guideway.language.nodes import Expr
@@ -287,8 +288,15 @@ class ListedStates:
     """Decode states that hold the rest of the language; `lock` guards the recognizer."""
 
     def __init__(
-        self, states: MutableMapping[Any, State], vocabulary: Vocabulary, lock: "threading.RLock"
+        self,
+        expr: Expr,
+        machine: Derivatives,
+        vocabulary: Vocabulary,
+        budget: Budget,
+        states: MutableMapping[Any, State],
+        lock: "threading.RLock",
     ) -> None:
+        self._expr, self._machine, self._rows = expr, machine, Rows(machine, vocabulary, budget)
         self._states, self._vocabulary, self.lock = states, vocabulary, lock
         self._end_row = pack(sorted(vocabulary.eos_ids), vocabulary.width)
 
@@ -299,7 +307,7 @@ class ListedStates:
         return state.known_rest()
 
     def held(self) -> Held:
-        return held_rows(state.row for state in self._states.values())
+        return total([held_rows(s.row for s in self._states.values()), self._rows.held()])
 
     def size(self) -> int:
         return self.held().bytes
@@ -308,17 +316,17 @@ class ListedStates:
         with self.lock:
             for state in self._states.values():
                 state.row = None
+            self._rows.forget()
 
 
 class ExploredStates(ListedStates):
     """The states that tokens can reach, explored beforehand, and their distances to an end."""
 
     def __init__(
-        self, expr: Expr, machine: Derivatives, rows: Rows, vocabulary: Vocabulary
+        self, expr: Expr, machine: Derivatives, vocabulary: Vocabulary, budget: Budget
     ) -> None:
         """Explore from the usual start; too many states, or no text, are refused."""
-        super().__init__({}, vocabulary, threading.RLock())
-        self._expr, self._machine, self._rows = expr, machine, rows
+        super().__init__(expr, machine, vocabulary, budget, {}, threading.RLock())
         self._after: dict[Expr, dict[int, Expr]] = {}
         self._distances: dict[Expr, int] = {}
         self.start(vocabulary.lead)
@@ -445,13 +453,14 @@ class CanonicalStates(ListedStates):
         self,
         expr: Expr,
         machine: Derivatives,
-        rows: Rows,
         vocabulary: Vocabulary,
+        budget: Budget,
         automaton: CanonicalAutomaton,
     ) -> None:
-        super().__init__(WeakValueDictionary[Spot, State](), vocabulary, automaton.lock)
-        self._expr, self._machine, self._automaton = expr, machine, automaton
-        self._routes = Routes(machine, rows, vocabulary, automaton)
+        states = WeakValueDictionary[Spot, State]()
+        super().__init__(expr, machine, vocabulary, budget, states, automaton.lock)
+        self._automaton = automaton
+        self._routes = Routes(machine, self._rows, vocabulary, automaton)
         self._spots = WeakKeyDictionary[State, Spot]()
         self._ways = WeakKeyDictionary[State, Route]()
         self._starts = dict[bytes, State]()

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from guideway.automaton.completion_cost import CompletionCost, Group
-from guideway.automaton.plain_masks import Reached, Rows
+from guideway.automaton.plain_masks import Reached
 from guideway.automaton.states import ALL, State, States
 from guideway.automaton.token_tries import Row, pack
 from guideway.constraint.special_tokens import Segmentation, too_few
@@ -30,10 +30,9 @@ class Closing:
         self,
         machine: Derivatives,
         states: States,
-        rows: Rows,
         vocabulary: Vocabulary,
     ) -> None:
-        self._machine, self._states, self._rows = machine, states, rows
+        self._machine, self._states, self._rows = machine, states, states.plain
         self._vocabulary, self._doubts = vocabulary, CaptureDependence()
         self._ends = sorted(vocabulary.eos_ids)
         self._grouped: tuple[State, list[Group] | None] | None = None  # of the last state

@@ -6,9 +6,8 @@ from functools import cached_property
 from operator import index
 from typing import Any, Final, Self, SupportsIndex, TypeAlias, cast
 
-from guideway.automaton.plain_masks import Rows
 from guideway.automaton.states import State, States
-from guideway.automaton.token_tries import Held, Row, count, total, track, unpack
+from guideway.automaton.token_tries import Held, Row, count, track, unpack
 from guideway.constraint.canonical_paths import CanonicalStates, ExploredStates
 from guideway.constraint.closing import Closing, halved
 from guideway.constraint.comparison import Comparison, Language, equal, included
@@ -83,9 +82,9 @@ class CompiledConstraint:
         self._again: tuple[Any, ...] = ()
         self._listed: ExploredStates | CanonicalStates | None = None
         if automaton is not None:
-            self._listed = CanonicalStates(expr, machine, self._rows, self._spelled, automaton)
+            self._listed = CanonicalStates(expr, machine, self._spelled, budget, automaton)
         elif not self._spelled.closed:
-            self._listed = ExploredStates(expr, machine, self._rows, self._spelled)
+            self._listed = ExploredStates(expr, machine, self._spelled, budget)
         self._states = self._listed or States(expr, machine, self._spelled, budget)
         self._lock = self._states.lock  # one lock for all uses of the recognizer
         track(self)
@@ -401,15 +400,11 @@ class CompiledConstraint:
 
     def held(self) -> Held:
         """Return the current contents of its caches; see `guideway.cache_info`."""
-        held = [self._states.held()]
-        if "_rows" in self.__dict__:
-            held.append(self._rows.held())
-        return total(held)
+        return self._states.held()
 
     def size(self) -> int:
         """Return the memory of all that `held` counts. This visits every state."""
-        rows = self._rows.held().bytes if "_rows" in self.__dict__ else 0
-        return self._states.size() + rows
+        return self._states.size()
 
     @property
     def spent(self) -> bool:
@@ -419,20 +414,13 @@ class CompiledConstraint:
     def forget(self) -> None:
         """Drop masks and transitions. They are computed again when they are needed."""
         with self._lock:
-            if "_rows" in self.__dict__:
-                self._rows.forget()
             self.__dict__.pop("_closing", None)  # its groups hold a state
             self._states.forget()
 
     @cached_property
-    def _rows(self) -> Rows:
-        """The masks of the plain engine, which only token limits use."""
-        return Rows(self._machine, self._spelled, self._budget)
-
-    @cached_property
     def _closing(self) -> Closing:
         states = cast("States", self._states)  # others have their own distances
-        return Closing(self._machine, states, self._rows, self._spelled)
+        return Closing(self._machine, states, self._spelled)
 
     @property
     def _language(self) -> Language:
