@@ -13,7 +13,9 @@ Other keys (`tool_call_id`, `name`, `reasoning_content`, …) are kept for the c
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Protocol, TypeAlias, TypeGuard, cast, runtime_checkable
+from typing import Any, Final, TypeAlias, TypeGuard, cast
+
+from pydantic import BaseModel
 
 from guideway.chat.tools import ToolCall
 from guideway.errors import SourceError, UnsupportedError, brief
@@ -23,16 +25,8 @@ NAMED: Final = ("name", "tool_call_id", "reasoning_content")  # texts, where a m
 TEXTS: Final = ("text", "input_text", "output_text")  # types of parts: of Chat, and of Responses
 
 
-@runtime_checkable
-class Dumps(Protocol):
-    """A pydantic object, as the clients of OpenAI and Mistral have for messages."""
-
-    def model_dump(self) -> dict[str, Any]:
-        """Its fields."""
-        ...
-
-
-Message: TypeAlias = Mapping[str, object] | Dumps
+Message: TypeAlias = Mapping[str, object] | BaseModel
+"""A dict, or a pydantic object, as the clients of OpenAI and Mistral have for messages."""
 Plain: TypeAlias = dict[str, Any]
 
 
@@ -41,11 +35,7 @@ def are_messages(value: object) -> TypeGuard[Sequence[Message]]:
     if isinstance(value, str) or not isinstance(value, Sequence):
         return False
     listed = cast("Sequence[object]", value)
-    return bool(listed) and all(isinstance(one, Mapping) or _is_dumped(one) for one in listed)
-
-
-def _is_dumped(value: object) -> TypeGuard[Dumps]:
-    return isinstance(value, Dumps) and not isinstance(value, type)
+    return bool(listed) and all(isinstance(one, Mapping | BaseModel) for one in listed)
 
 
 def read_messages(given: Sequence[Message]) -> list[Plain]:
@@ -87,7 +77,7 @@ def _read(given: Message, place: str) -> Plain:
 def _fields(given: object) -> Mapping[str, Any]:
     if isinstance(given, Mapping):
         return cast("Mapping[str, Any]", given)
-    return given.model_dump() if _is_dumped(given) else {}
+    return given.model_dump() if isinstance(given, BaseModel) else {}
 
 
 def _call_list(calls: object, place: str) -> Sequence[object]:
