@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Final, Literal, cast
+from typing import Any, Final, Literal, cast
 
 import torch
 
@@ -23,9 +23,6 @@ from guideway.models.load import load as load_backend
 from guideway.models.ngram import NgramModel
 from guideway.sources.sources import check_count, check_text
 
-if TYPE_CHECKING:
-    import torch
-
 logger: Final = logging.getLogger(__name__)
 
 
@@ -33,10 +30,10 @@ def load(
     source: str | Path | Any,
     tokenizer: Any = None,
     *,
-    device: "str | torch.device | None" = None,
-    dtype: "str | torch.dtype | None" = None,
-    quantize: "Literal['int8', 'int4'] | None" = None,
-    backend: "Literal['transformers', 'llama.cpp'] | None" = None,
+    device: str | torch.device | None = None,
+    dtype: str | torch.dtype | None = None,
+    quantize: Literal["int8", "int4"] | None = None,
+    backend: Literal["transformers", "llama.cpp"] | None = None,
     name: str | None = None,
 ) -> Model:
     """Load a model, ready to generate.

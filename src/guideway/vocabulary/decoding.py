@@ -108,7 +108,9 @@ def read_decoding(backend: Backend) -> Decoding:
     """The decoding of `backend`; decoders that do not work token by token are refused."""
     decoder = steps(backend.decoder, "decoders")
     if not decoder:
-        decoder = _undone(steps(backend.pre_tokenizer, "pretokenizers"))
+        # These steps of the pre-tokenizer have the name of the decoder that undoes them.
+        before = steps(backend.pre_tokenizer, "pretokenizers")
+        decoder = [step for step in before if step["type"] in {"ByteLevel", "Metaspace"}]
     decoding = Decoding(byte_fallback=backend.byte_fallback)
     if not decoder:
         return replace(decoding, before=" ", lead=b" ", loss=WORDS)
@@ -117,11 +119,6 @@ def read_decoding(backend: Backend) -> Decoding:
         decoding = _with_step(decoding, step, joined)
         joined = joined or step["type"] in {"Fuse", "ByteLevel"}
     return decoding
-
-
-def _undone(pre_tokenizer: list[Config]) -> list[Config]:
-    """The decoder that undoes the disguise that these steps put on, [] if they put on none."""
-    return [step for step in pre_tokenizer if step["type"] in {"ByteLevel", "Metaspace"}]
 
 
 def _with_step(decoding: Decoding, step: Config, joined: bool) -> Decoding:

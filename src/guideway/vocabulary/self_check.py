@@ -14,11 +14,10 @@ only the second equation holds for vocabularies that lose information.
 import random
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from guideway.errors import ModelError
-from guideway.vocabulary.backend import Backend, Config, steps
+from guideway.vocabulary.backend import Backend, steps
 from guideway.vocabulary.decoding import Decoding
 
 _CODE: Final = r"""
@@ -56,17 +55,7 @@ MARK: Final = "▁"  # SentencePiece's visible space
 
 def check(backend: Backend, decoding: Decoding, tokens: Sequence[bytes | None]) -> None:
     """Test the table `tokens` on some 300 texts, in about 30 ms; a difference is a ModelError."""
-    normalizer = steps(backend.normalizer, "normalizers")
-    pre_tokenizer = steps(backend.pre_tokenizer, "pretokenizers")
-    trial = Trial(
-        backend=backend,
-        decoding=decoding,
-        tokens=tokens,
-        bytes_normalised=_has(normalizer, "ByteLevel"),
-        prepends=_prepends(normalizer, pre_tokenizer),
-        drops_space=_drops_space(pre_tokenizer),
-        singles=frozenset(token for token in tokens if token and len(token) <= 4),
-    )
+    trial = _Trial(backend, decoding, tokens)
     for text in probes(tokens):
         trial.compare(text)
 
@@ -85,25 +74,31 @@ def probes(tokens: Sequence[bytes | None]) -> Iterator[str]:
         yield joined.decode(errors="ignore")
 
 
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """Facts for the test of a table.
+class _Trial:
+    """Compares the table `tokens` with the tokenizer.
 
     Attributes:
-        tokens: the table.
         bytes_normalised: the normaliser writes bytes as characters.
         prepends: a space is added before a text.
         drops_space: encoding loses white space.
         singles: short tokens, including all of one character or byte.
     """
 
-    backend: Backend
-    decoding: Decoding
-    tokens: Sequence[bytes | None]
-    bytes_normalised: bool
-    prepends: bool
-    drops_space: bool
-    singles: frozenset[bytes]
+    def __init__(
+        self, backend: Backend, decoding: Decoding, tokens: Sequence[bytes | None]
+    ) -> None:
+        self.backend, self.decoding, self.tokens = backend, decoding, tokens
+        normalizers = {step["type"] for step in steps(backend.normalizer, "normalizers")}
+        pre_tokenizer = steps(backend.pre_tokenizer, "pretokenizers")
+        self.bytes_normalised = "ByteLevel" in normalizers
+        self.prepends = "Prepend" in normalizers or any(
+            step.get("add_prefix_space") or step.get("prepend_scheme", "never") != "never"
+            for step in pre_tokenizer
+        )
+        self.drops_space = any(
+            step["type"] in DROPPING or step.get("behavior") == "Removed" for step in pre_tokenizer
+        )
+        self.singles = frozenset(token for token in tokens if token and len(token) <= 4)
 
     def compare(self, text: str) -> None:
         """Compare the table with the tokenizer on `text`."""
@@ -173,20 +168,3 @@ class Trial:
     def comparable(self, spelling: bytes) -> str | bytes:
         """`spelling`, without white space where that is lost."""
         return "".join(spelling.decode(errors="replace").split()) if self.drops_space else spelling
-
-
-def _has(config: Sequence[Config], kind: str) -> bool:
-    return any(step["type"] == kind for step in config)
-
-
-def _prepends(normalizer: Sequence[Config], pre_tokenizer: Sequence[Config]) -> bool:
-    return _has(normalizer, "Prepend") or any(
-        step.get("add_prefix_space") or step.get("prepend_scheme", "never") != "never"
-        for step in pre_tokenizer
-    )
-
-
-def _drops_space(pre_tokenizer: Sequence[Config]) -> bool:
-    return any(
-        step["type"] in DROPPING or step.get("behavior") == "Removed" for step in pre_tokenizer
-    )
