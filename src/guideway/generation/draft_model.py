@@ -28,7 +28,7 @@ class _Reader:
 
     def __init__(self, ensemble: Ensemble) -> None:
         self.ensemble = ensemble
-        self._cache: EnsembleCache | None = None
+        self.cache = EnsembleCache((), 0, {}, {})  # after the first texts
         self._read = dict[int, list[int]]()
 
     def has_room(self, texts: dict[int, list[int]], more: int) -> bool:
@@ -38,41 +38,29 @@ class _Reader:
 
     def read(self, texts: dict[int, list[int]]) -> Logits:
         """Logits after each text; the keys tell the rows of one call from those of the next."""
-        ensemble = self.ensemble
-        if self._cache is None or not texts.keys() <= self._read.keys():
-            self._cache, logits = ensemble.prefill([(tuple(text),) for text in texts.values()])
-            self._read = dict(texts)
-            return logits
-        numbers = [*self._read]
-        if numbers != [*texts]:
-            places = [numbers.index(number) for number in texts]
-            self._cache = ensemble.select(self._cache, places)
-        common = [_common(self._read[number], text[:-1]) for number, text in texts.items()]
-        lengths = [len(self._read[number]) for number in texts]
-        self._crop([length - same for length, same in zip(lengths, common, strict=True)])
-        new = [text[same:] for text, same in zip(texts.values(), common, strict=True)]
-        self._cache, logits = ensemble.append(self.cache, new)
+        ensemble, cache, before = self.ensemble, self.cache, self._read
+        if not texts.keys() <= before.keys():
+            self.cache, logits = ensemble.prefill([(tuple(text),) for text in texts.values()])
+        else:
+            numbers = [*before]
+            if numbers != [*texts]:
+                cache = ensemble.select(cache, [numbers.index(number) for number in texts])
+            common = [_common(before[number], text[:-1]) for number, text in texts.items()]
+            counts = [len(before[n]) - same for n, same in zip(texts, common, strict=True)]
+            if any(counts):
+                cache = ensemble.crop(cache, counts)
+            new = [text[same:] for text, same in zip(texts.values(), common, strict=True)]
+            self.cache, logits = ensemble.append(cache, new)
         self._read = dict(texts)
         return logits
 
-    def extend(self, tokens: list[list[int]]) -> Logits:
-        """Logits after each of more tokens."""
-        for text, new in zip(self._read.values(), tokens, strict=True):
-            text.extend(new)
-        given = torch.tensor(tokens, device=self.ensemble.device)
-        self._cache, logits = self.ensemble.extend(self.cache, given)
-        return logits
-
-    @property
-    def cache(self) -> EnsembleCache:
-        """The cache after the first texts."""
-        if self._cache is None:
-            raise RuntimeError("nothing was read")
-        return self._cache
-
-    def _crop(self, counts: list[int]) -> None:
-        if any(counts):
-            self._cache = self.ensemble.crop(self.cache, counts)
+    def extend(self, tokens: list[int]) -> Logits:
+        """Logits after one more token of each text."""
+        for text, token in zip(self._read.values(), tokens, strict=True):
+            text.append(token)
+        given = torch.tensor(tokens, device=self.ensemble.device)[:, None]
+        self.cache, logits = self.ensemble.extend(self.cache, given)
+        return {leaf: row[:, 0] for leaf, row in logits.items()}
 
 
 class _ModelDrafter:
@@ -129,8 +117,7 @@ class DraftModel(_ModelDrafter):
                 drafted[n].append(batch.rows[n].tokens[-1])
             if count == most or not going:
                 break
-            last = [[row.tokens[-1]] if row.tokens else [0] for row in batch.rows]
-            logits = {leaf: row[:, 0] for leaf, row in self._reader.extend(last).items()}
+            logits = self._reader.extend([[0, *row.tokens][-1] for row in batch.rows])
         return drafted
 
 
@@ -154,8 +141,7 @@ class TextDraft(_ModelDrafter):
             best = self._best(logits)
             texts = [text + (pieces[t] or b"") for text, t in zip(texts, best, strict=True)]
             if count < most:
-                read = self._reader.extend([[token] for token in best])
-                logits = {leaf: row[:, 0] for leaf, row in read.items()}
+                logits = self._reader.extend(best)
         return [self._allowed(row, text, most) for row, text in zip(rows, texts, strict=True)]
 
     def _best(self, logits: Logits) -> list[int]:
