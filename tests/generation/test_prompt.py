@@ -249,7 +249,7 @@ def test_a_next_turn_reads_its_new_words_only(monkeypatch: pytest.MonkeyPatch):
     tokenizer, read = real("smollm2"), list[str]()
     mine = reader(tokenizer, CHATML)
     mine.read(USER)
-    usual = mine._tokenizer.encode
+    usual = mine.tokenizer.encode
 
     def encode(text: str, **more: Any) -> list[int]:
         read.append(text)

@@ -11,7 +11,7 @@ from typing import Any, Final
 from weakref import finalize
 
 from guideway.errors import ModelError
-from guideway.vocabulary.self_check import MARK, probes
+from guideway.vocabulary.self_check import MARK, can_spell, probes, singles_of
 from guideway.vocabulary.tokenizer_json import TokenTable
 from guideway.vocabulary.vocabulary import Vocabulary, ends_of
 
@@ -157,13 +157,13 @@ class LlamaCppTokenizer:
         return Vocabulary.of_table(table, ends | ends_of(self, None, special), None)
 
     def _check(self, tokens: Sequence[bytes | None], lead: bytes, added: set[int]) -> None:
-        singles = frozenset(token for token in tokens if token and len(token) <= 4)
+        singles = singles_of(tokens)
         for text in probes(tokens):
             ids = self.encode(text, False, special=False)
             if not text or (lead and (MARK in text or not added.isdisjoint(ids))):
                 continue
             got, meant = self._spelled(ids, tokens), lead + text.encode()
-            if got != meant and all(_spelled_by(each, singles) for each in set(text)):
+            if got != meant and can_spell(text, singles):
                 raise ModelError(
                     f"llama.cpp's tokens for {text!r} spell {got!r}, but must spell {meant!r}: "
                     "texts of this tokenizer would not be exact. Load the model with "
@@ -172,9 +172,3 @@ class LlamaCppTokenizer:
 
     def _spelled(self, ids: Sequence[int], tokens: Sequence[bytes | None]) -> bytes:
         return b"".join(tokens[token] or b"" for token in ids)
-
-
-def _spelled_by(character: str, singles: frozenset[bytes]) -> bool:
-    """Return True if the character, or each of its bytes, is a token."""
-    data = character.encode()
-    return data in singles or all(bytes([byte]) in singles for byte in data)

@@ -74,6 +74,17 @@ def probes(tokens: Sequence[bytes | None]) -> Iterator[str]:
         yield joined.decode(errors="ignore")
 
 
+def singles_of(tokens: Sequence[bytes | None]) -> frozenset[bytes]:
+    """The short tokens, with all of one character or byte."""
+    return frozenset(token for token in tokens if token and len(token) <= 4)
+
+
+def can_spell(text: str, singles: frozenset[bytes]) -> bool:
+    """Return True if each character, or each of its bytes, is a token."""
+    each = [character.encode() for character in set(text)]
+    return all(data in singles or all(bytes([byte]) in singles for byte in data) for data in each)
+
+
 class _Trial:
     """Compares the table `tokens` with the tokenizer.
 
@@ -81,7 +92,6 @@ class _Trial:
         bytes_normalised: the normaliser writes bytes as characters.
         prepends: a space is added before a text.
         drops_space: encoding loses white space.
-        singles: short tokens, including all of one character or byte.
     """
 
     def __init__(
@@ -98,7 +108,7 @@ class _Trial:
         self.drops_space = any(
             step["type"] in DROPPING or step.get("behavior") == "Removed" for step in pre_tokenizer
         )
-        self.singles = frozenset(token for token in tokens if token and len(token) <= 4)
+        self.singles = singles_of(tokens)
 
     def compare(self, text: str) -> None:
         """Compare the table with the tokenizer on `text`."""
@@ -122,7 +132,7 @@ class _Trial:
                 "not turn them back, so no text with spaces could be generated; add a Metaspace "
                 "decoder to it"
             )
-        if not self.spells(meant):
+        if not can_spell(meant.decode(errors="replace"), self.singles):
             return
         # The normaliser's space is in `meant`; the pre-tokenizer's, if need be, is not.
         allowed = (meant, b" " + meant) if self.prepends else (meant,)
@@ -156,14 +166,6 @@ class _Trial:
         for old, new in self.decoding.replacements:
             normal = normal.replace(old, new)
         return normal.encode()
-
-    def spells(self, meant: bytes) -> bool:
-        """Return True if each character, or each of its bytes, is a token."""
-        return all(
-            character.encode() in self.singles
-            or all(bytes([byte]) in self.singles for byte in character.encode())
-            for character in set(meant.decode(errors="replace"))
-        )
 
     def comparable(self, spelling: bytes) -> str | bytes:
         """`spelling`, without white space where that is lost."""

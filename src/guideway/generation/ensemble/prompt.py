@@ -217,26 +217,12 @@ class PromptReader:
         (Prompt(tokens=(0, 1), joint=b'', taken=()), (3,))
     """
 
-    def __init__(
-        self, vocabulary: Vocabulary, tokenizer: Any = None, tools: Sequence[Any] = ()
-    ) -> None:
-        """A reader for a transformers tokenizer; without one, texts use the fewest tokens.
-
-        `tools` are descriptions of functions, for chat templates.
-        """
-        self._vocabulary, self._tokenizer, self._tools = vocabulary, tokenizer, tools
+    def __init__(self, vocabulary: Vocabulary, tokenizer: Any = None) -> None:
+        """A reader for a transformers tokenizer; without one, texts use the fewest tokens."""
+        self.vocabulary, self.tokenizer = vocabulary, tokenizer
+        self._tools: Sequence[Any] = ()
         self._added = _added_tokens(tokenizer)
         self._encode_piece = lru_cache(PIECES)(self._encode)
-
-    @property
-    def vocabulary(self) -> Vocabulary:
-        """The tokens as bytes."""
-        return self._vocabulary
-
-    @property
-    def tokenizer(self) -> Any:
-        """The transformers tokenizer, None for a reader without one."""
-        return self._tokenizer
 
     def with_tools(self, tools: Sequence[Any]) -> "PromptReader":
         """The same reader, which shows these tools to chat templates."""
@@ -251,14 +237,14 @@ class PromptReader:
         if prompt:
             check_text(prompt, "the prompt")
             return Prompt(self._encode_text(prompt))
-        return Prompt(self._beginning(), self._vocabulary.lead)
+        return Prompt(self._beginning(), self.vocabulary.lead)
 
     def healed(self, prompt: Prompt, *, characters: bool = False) -> Prompt:
         """A text prompt without its last tokens, see `vocabulary.healing`.
 
         With `characters`, more tokens are taken back, until the rest does not split a character.
         """
-        tokens, joint = heal(prompt.tokens, self._vocabulary)
+        tokens, joint = heal(prompt.tokens, self.vocabulary)
         while characters and tokens and joint and joint[0] in _WITHIN_CHARACTER:
             tokens, joint = tokens[:-1], (self._spelled(tokens[-1:]) or b"") + joint
         return Prompt(tokens or self._beginning(), joint, prompt.tokens[len(tokens) :])
@@ -304,7 +290,7 @@ class PromptReader:
         """The fewest tokens that spell `data`."""
         best: list[tuple[int, int]] = [(0, 0)] * (len(data) + 1)  # tokens from here, first's length
         for at in range(len(data) - 1, -1, -1):
-            ways = [(best[at + n][0] + 1, n) for n in self._vocabulary.prefixes(data, at)]
+            ways = [(best[at + n][0] + 1, n) for n in self.vocabulary.prefixes(data, at)]
             best[at] = min(ways, default=(len(data) + 1, 1), key=lambda way: (way[0], -way[1]))
         if best[0][0] > len(data):
             raise ModelError(f"the vocabulary has no tokens for {data!r}")
@@ -312,40 +298,40 @@ class PromptReader:
         at = 0
         while at < len(data):
             length = best[at][1]
-            tokens.append(self._vocabulary.ids(data[at : at + length])[0])
+            tokens.append(self.vocabulary.ids(data[at : at + length])[0])
             at += length
         return tuple(tokens)
 
     def _encode_text(self, text: str) -> tuple[int, ...]:
         """A text with the special tokens that begin it; those that would end it are left out."""
-        if self._tokenizer is None:
+        if self.tokenizer is None:
             return self.spell(text.encode())
         return self._opening(text) + self._encode(text)
 
     def _opening(self, text: str) -> tuple[int, ...]:
         """The special tokens that the tokenizer puts before a text."""
         plain = self._encode(text)
-        whole = tuple(self._tokenizer.encode(text, add_special_tokens=True))
+        whole = tuple(self.tokenizer.encode(text, add_special_tokens=True))
         places = range(len(whole) - len(plain) + 1)
         place = next((n for n in places if whole[n : n + len(plain)] == plain), 0)
         return whole[:place]
 
     def _beginning(self) -> tuple[int, ...]:
         """The tokens before an empty text."""
-        if self._tokenizer is not None:
+        if self.tokenizer is not None:
             if opening := self._opening("x"):
                 return opening
-            if self._tokenizer.bos_token_id is not None:
-                return (self._tokenizer.bos_token_id,)
-        if not self._vocabulary.eos_ids:
+            if self.tokenizer.bos_token_id is not None:
+                return (self.tokenizer.bos_token_id,)
+        if not self.vocabulary.eos_ids:
             raise ModelError("the prompt is empty, and the model has no token to begin a text with")
-        return (min(self._vocabulary.eos_ids),)  # a text begins where another one ends
+        return (min(self.vocabulary.eos_ids),)  # a text begins where another one ends
 
     def _read_chat(self, given: Sequence[Message]) -> Prompt:
         messages = read_messages(given)
-        if not getattr(self._tokenizer, "chat_template", None):
+        if not getattr(self.tokenizer, "chat_template", None):
             raise ModelError("the model has no chat template: give it a text as its prompt")
-        template = ChatTemplate(self._tokenizer)
+        template = ChatTemplate(self.tokenizer)
         tokens = self._encode_chat(template.render(messages, self._tools))
         return Prompt(tokens, self._reply_joint(messages, tokens, template))
 
@@ -366,7 +352,7 @@ class PromptReader:
 
     def _encodings(self, joint: str, text: str) -> Iterator[tuple[int, ...]]:
         """Tokenizations of `text`, the most natural one first."""
-        if self._tokenizer is None:
+        if self.tokenizer is None:
             return
         yield self._encode(text)
         yield self._encode(joint + text)
@@ -376,9 +362,9 @@ class PromptReader:
                 yield whole[len(before) :]
 
     def _encode(self, text: str) -> tuple[int, ...]:
-        if self._tokenizer is None:
+        if self.tokenizer is None:
             return self.spell(text.encode())
-        return tuple(self._tokenizer.encode(text, add_special_tokens=False))
+        return tuple(self.tokenizer.encode(text, add_special_tokens=False))
 
     def _encode_chat(self, text: str) -> tuple[int, ...]:
         """`_encode`, which reads only the pieces that earlier chats did not have."""
@@ -388,7 +374,7 @@ class PromptReader:
 
     def _spelled(self, tokens: Sequence[int]) -> bytes | None:
         """The bytes of `tokens`, None if one of them is no text."""
-        pieces = [*map(self._vocabulary.spelling, tokens)]
+        pieces = [*map(self.vocabulary.spelling, tokens)]
         return b"".join(pieces) if all(pieces) else None
 
 
