@@ -14,15 +14,19 @@ from guideway.sampling.settings import Sampling
 from guideway.search.loop import Searching
 
 
+def _ensemble(model: LanguageModel[Any] | Ensemble) -> Ensemble:
+    return model if isinstance(model, Ensemble) else Ensemble.of(model)
+
+
 def generate(model: LanguageModel[Any] | Ensemble, requests: Requests[Request]) -> list[Result]:
-    decoding = Decoding(model, requests)
+    decoding = Decoding(_ensemble(model), requests)
     for _ in decoding:
         pass
     return decoding.completions
 
 
 def find(model: LanguageModel[Any] | Ensemble, requests: Listed[Request]) -> list[list[Result]]:
-    searching = Searching(model, requests)
+    searching = Searching(_ensemble(model), requests)
     searching.run()
     return searching.completions
 

@@ -163,7 +163,7 @@ def test_the_sums_of_a_gedi_pair_are_those_of_the_text_so_far():
     cache = ensemble.select(cache, [1, 0])
     for row, text in ((1, (0, 1, 2)), (0, (2, 2, 1))):
         for each, start in ((pair.wanted, 1), (pair.unwanted, 2)):
-            expected = score(reading(each).model, ((start,),), [text], [False])[0]
+            expected = score(Ensemble.of(reading(each).model), ((start,),), [text], [False])[0]
             assert cache.sums[each][row].item() == pytest.approx(expected, abs=1e-5)
 
 

@@ -8,6 +8,7 @@ import pytest
 import guideway as gw
 from guideway.constraint.longest_path import longest_path
 from guideway.errors import GuidewayError, ModelError
+from guideway.generation.ensemble.ensemble import Ensemble
 from guideway.generation.loop import Decoding
 from guideway.generation.row.request import Request
 from guideway.generation.row.result import Result
@@ -64,7 +65,7 @@ def test_greedy_text_ends_at_an_end_id_and_leaves_it_out():
 
 def test_a_character_is_told_whole_and_the_beginning_of_a_stop_string_never():
     model, sampling = spelling(0, 3, 4, 1, 2, 0, 5), gw.Sampling(stop="bc")
-    decoding = Decoding(model, [Request((0,), sampling=sampling)])
+    decoding = Decoding(Ensemble.of(model), [Request((0,), sampling=sampling)])
     assert [event.text for event in decoding] == ["a", "", "é", "", ""]
     done = decoding.completions[0]
     assert (done.text, done.finish_reason) == ("aé", "stop")
@@ -126,7 +127,7 @@ def test_a_row_that_fails_leaves_the_others_as_they_are():
 
     requests = [Request((n,), sampling=gw.Sampling(max_new_tokens=4)) for n in range(3)]
     model, failed = FakeModel(PARTS, logits), dict[int, GuidewayError]()
-    decoding = Decoding(model, requests, failed.__setitem__)
+    decoding = Decoding(Ensemble.of(model), requests, failed.__setitem__)
     events = list(decoding)
     first, second, third = decoding.completions
     assert [first, third] == [generate(model, [requests[n]])[0] for n in (0, 2)]
@@ -156,7 +157,7 @@ def test_a_joint_is_spelled_first_and_is_no_part_of_the_text():
 def test_events_tell_each_token_once_and_the_whole_text():
     constraint = gw.compile(gw.Regex("(ab|c){4}"), LETTERS)
     requests = [Request((n,), constraint, gw.Sampling(seed=n)) for n in range(3)]
-    decoding = Decoding(FakeModel.random(LETTERS), requests)
+    decoding = Decoding(Ensemble.of(FakeModel.random(LETTERS)), requests)
     events = list(decoding)
     for row, done in enumerate(decoding.completions):
         mine = [event for event in events if event.row == row]
@@ -164,7 +165,7 @@ def test_events_tell_each_token_once_and_the_whole_text():
         assert "".join(event.text for event in mine) == done.text
         assert [event.finish_reason for event in mine][-1] == "stop"
         assert {event.finish_reason for event in mine[:-1]} <= {None}
-    stopped = Decoding(FakeModel.random(LETTERS), requests[:1])
+    stopped = Decoding(Ensemble.of(FakeModel.random(LETTERS)), requests[:1])
     next(iter(stopped))  # what is there stays
     assert stopped.completions[0].finish_reason in {"interrupted", "stop"}
 

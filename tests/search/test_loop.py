@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 import guideway as gw
+from guideway.generation.ensemble.ensemble import Ensemble
 from guideway.generation.row.request import Request
 from guideway.generation.row.result import Result
 from guideway.models.fake import FakeModel
@@ -18,7 +19,7 @@ BITS = gw.Vocabulary([b"0", b"1", b"<eos>"], eos_ids={2})
 
 def interrupted(model: FakeModel, request: Request) -> list[Result]:
     """The completions of a search whose model raises `KeyboardInterrupt`."""
-    searching = Searching(model, [request])
+    searching = Searching(Ensemble.of(model), [request])
     with pytest.raises(KeyboardInterrupt):
         searching.run()
     return searching.completions[0]

@@ -15,7 +15,7 @@ from collections.abc import Sequence as Requests
 from collections.abc import Sequence as Rows
 from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import Any, Final
+from typing import Final
 from weakref import WeakKeyDictionary
 
 from guideway.generation.captured import captured, captures
@@ -36,7 +36,6 @@ from guideway.generation.scheduling import Batches
 from guideway.generation.speculation import Speculation
 from guideway.generation.step import Batch, step
 from guideway.generation.stopping import check_stop
-from guideway.models.protocol import LanguageModel
 
 
 @dataclass(slots=True, eq=False)
@@ -153,14 +152,14 @@ class Decoding:
         >>> from guideway.vocabulary.vocabulary import Vocabulary
         >>> vocabulary = Vocabulary([b"a", b"b", b"<eos>"], eos_ids={2})
         >>> model = FakeModel.table(vocabulary, [[0, 1, 0], [0, 0, 1], [0, 0, 0]])
-        >>> decoding = Decoding(model, [Request(prompt=(0,))])
+        >>> decoding = Decoding(Ensemble.of(model), [Request(prompt=(0,))])
         >>> [event.text for event in decoding], decoding.completions[0].text
         (['b', ''], 'b')
     """
 
     def __init__(
         self,
-        model: LanguageModel[Any] | Ensemble,
+        ensemble: Ensemble,
         requests: Requests[Request],
         on_error: OnError = raise_error,
         speculation: Speculation | None = None,
@@ -172,7 +171,7 @@ class Decoding:
         With `shares`, batches that run in other threads at the same time share forwards with this,
         unless steps are captured.
         """
-        self._ensemble = ensemble = Ensemble.of(model)
+        self._ensemble = ensemble
         self._on_error, self._speculation = on_error, speculation
         self._shares = shares and not captures(ensemble)
         check_markable(ensemble.mark, requests)

@@ -18,7 +18,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Final
+from typing import Final
 
 import torch
 from jaxtyping import Float
@@ -32,7 +32,6 @@ from guideway.logits.classifier import ClassifierTerm, classify
 from guideway.logits.evaluate import Step, evaluate
 from guideway.logits.expr import GediTerm, Guided, Leaf, Node, Term, walk
 from guideway.logits.rescore import OpenText, TextContext, gedi_log_probs
-from guideway.models.protocol import LanguageModel
 
 LEAST: Final = -1e300  # which is no ban, however large the weight
 
@@ -103,7 +102,7 @@ MOST_LOGITS: Final = 1 << 26  # 256 MB of float32 in one forward
 
 
 def score(
-    model: LanguageModel[Any] | Ensemble,
+    ensemble: Ensemble,
     prompts: Prompts,
     continuations: Sequence[Sequence[int]],
     ends: Sequence[bool],
@@ -119,10 +118,10 @@ def score(
     >>> from guideway.vocabulary.vocabulary import Vocabulary
     >>> vocabulary = Vocabulary([b"a", b"b", b"<eos>"], eos_ids={2})
     >>> model = FakeModel.table(vocabulary, [[0, 0, 0], [0, 0, 9], [0, 0, 0]])
-    >>> [round(log, 3) for log in score(model, ((0,),), [[0], [1]], [True, True])]
+    >>> found = score(Ensemble.of(model), ((0,),), [[0], [1]], [True, True])
+    >>> [round(log, 3) for log in found]
     [-2.197, -1.099]
     """
-    ensemble = Ensemble.of(model)
     if any(ends) and not ensemble.vocabulary.eos_ids:
         raise ModelError("the vocabulary has no end ids, so the end of a text has no probability")
     room(ensemble, prompts, max(map(len, continuations)))

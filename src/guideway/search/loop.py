@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping
 from collections.abc import Sequence as Listed
 from dataclasses import dataclass, replace
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import torch
 
@@ -27,7 +27,6 @@ from guideway.logits.evaluate import Step, evaluate
 from guideway.logits.mask import apply_mask, send, unpack, upload
 from guideway.logits.rows import log_mass
 from guideway.logits.warp import Moment, warp
-from guideway.models.protocol import LanguageModel
 from guideway.sampling.noise import coins, gumbel, keys, stream
 from guideway.search.adaptive import Asap, Rejection
 from guideway.search.base import Kind, Scores, numbers
@@ -146,12 +145,12 @@ class Searching:
 
     def __init__(
         self,
-        model: LanguageModel[Any] | Ensemble,
+        ensemble: Ensemble,
         requests: Listed[Request],
         on_error: OnError = raise_error,
     ) -> None:
         """Check the requests. If `on_error` returns, other searches continue."""
-        self._ensemble = ensemble = Ensemble.of(model)
+        self._ensemble = ensemble
         self._on_error = on_error
         check_markable(ensemble.mark, requests)
         self._roots = [

@@ -315,10 +315,8 @@ class Ensemble:
         self.frames: Frames | None = Frames(self.device)
 
     @classmethod
-    def of(cls, model: "LanguageModel[Any] | Ensemble") -> "Ensemble":
-        """A model as an expression of one leaf; an ensemble as it is."""
-        if isinstance(model, Ensemble):
-            return model
+    def of(cls, model: LanguageModel[Any]) -> "Ensemble":
+        """A model as an expression of one leaf."""
         return cls(Leaf(Reading(model, PromptReader(model.vocabulary)), "model"))
 
     def beside(self, leaf: Leaf) -> "Ensemble":
