@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from guideway.errors import ModelError, UnsupportedError
@@ -207,16 +207,11 @@ def _low_rank_hook(name: str, pair: Prepared, rows: list[int], batch: int) -> Ho
         if len(rows) == batch:
             return output + inputs @ pair.down @ pair.up
         heads = len(inputs) // batch  # more than 1 only after the last block, where exits are rows
-        index = _repeated(rows, batch, heads, inputs.device)
+        places = [head * batch + row for head in range(heads) for row in rows]
+        index = torch.tensor(places).to(inputs.device)
         return output.index_add(0, index, inputs[index] @ pair.down @ pair.up)
 
     return add
-
-
-def _repeated(
-    rows: Sequence[int], batch: int, heads: int, device: torch.device
-) -> Int[Tensor, "rows"]:
-    return torch.tensor([head * batch + row for head in range(heads) for row in rows]).to(device)
 
 
 def _exit_hooks(blocks: Sequence[nn.Module], exits: Sequence[int]) -> list[tuple[nn.Module, Hook]]:
