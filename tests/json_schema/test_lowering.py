@@ -205,6 +205,16 @@ def conflict_of(source: JsonSchema) -> gw.UnsatisfiableError:
          "/properties/a", ("/properties/a/const", "/const/a", 'required "a"')),
         ({"$schema": "http://json-schema.org/draft-04/schema#", "type": "integer", "minimum": 3,
           "exclusiveMinimum": True, "maximum": 3}, "", ("minimum", "exclusiveMinimum", "maximum")),
+        # What `false` leaves out depends on the names and places beside it.
+        ({"type": "object", "properties": {"a": {}}, "required": ["a"],
+          "additionalProperties": False, "maxProperties": 0}, "", ("required", "maxProperties")),
+        ({"type": "object", "patternProperties": {"^a": {}}, "required": ["a"],
+          "additionalProperties": False, "maxProperties": 0}, "", ("required", "maxProperties")),
+        ({"type": "array", "prefixItems": [{"type": "string"}], "items": False, "minItems": 1,
+          "contains": {"type": "number"}}, "",
+         ("type", "prefixItems", "items", "minItems", "contains")),
+        ({"$schema": "http://json-schema.org/draft-04/schema#", "type": "array", "items": [{}],
+          "additionalItems": False, "minItems": 1, "maxItems": 0}, "", ("minItems", "maxItems")),
     ],
 )  # fmt: skip
 def test_the_conflict_is_named(schema, place, conflict):

@@ -695,10 +695,22 @@ def _smallest(
     for count in (1, 2, 3):
         for chosen in combinations(names, count):
             kept = {name: raw[name] for name in ("$schema", "type", *chosen) if name in raw}
-            if is_empty(lower_json_schema(JsonSchema(kept))):
+            if is_empty(lower_json_schema(JsonSchema(_places(raw) | kept))):
                 typed = count == 1 and "type" in raw
                 return ("type", *chosen) if typed else chosen
     return ()
+
+
+def _places(raw: dict[str, Any]) -> dict[str, Any]:
+    """Names and places that have schemas of their own, which here allow everything."""
+    found = dict[str, Any]()
+    for name in ("properties", "patternProperties", "prefixItems", "items"):
+        held: Any = raw.get(name)
+        if isinstance(held, list):
+            found[name] = [{} for _ in cast("list[Any]", held)]
+        elif isinstance(held, dict) and name != "items":
+            found[name] = {each: {} for each in cast("dict[str, Any]", held)}
+    return found
 
 
 def _is_lone(name: str, value: object) -> bool:
