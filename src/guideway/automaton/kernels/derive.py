@@ -8,7 +8,6 @@ from guideway.automaton.kernels.regex_layout import RegexContext
 from guideway.automaton.kernels.regexes import (
     add_line,
     common_of,
-    drop_superfluous,
     drop_tails,
     high_of,
     item_of,
@@ -23,9 +22,7 @@ from guideway.automaton.kernels.regexes import (
     union_of,
 )
 
-MANY: Final = 8  # from so many options on, superfluous ones are searched for
 _MOST_COMPARED: Final = 512
-_LARGE: Final = 1 << 29  # products of smaller counts are counts
 
 
 @inner
@@ -66,32 +63,17 @@ def _cons(context: RegexContext, head: int, tail: int) -> int:
 @inner
 def repeat_of(context: RegexContext, item: int, low: int, high: int) -> int:
     """`item` repeated `low` to `high` times; `high` -1 is unbounded."""
-    while True:
-        if (0 <= high < low) or (item == at.EMPTY and low > 0):
-            return at.EMPTY
-        if high == 0 or item <= at.EPSILON:
-            return at.EPSILON
-        if low == 1 and high == 1:
-            return item
-        if context.records[item].about & at.NULLABLE:
-            low = 0
-        if context.records[item].kind != at.REPEAT or not _multiply(context, item, low, high):
-            break
-        least, most = context.records[item].b, context.records[item].c
-        low, high = low * least, -1 if most < 0 or high < 0 else most * high
-        item = context.records[item].a
+    if (0 <= high < low) or (item == at.EMPTY and low > 0):
+        return at.EMPTY
+    if high == 0 or item <= at.EPSILON:
+        return at.EPSILON
+    if low == 1 and high == 1:
+        return item
+    if context.records[item].about & at.NULLABLE:
+        low = 0
     if low == 0 and high == 1:
         return _optional(context, item)
     return record_of(context, at.REPEAT, item, low, high)
-
-
-@once
-def _multiply(context: RegexContext, item: int, low: int, high: int) -> bool:
-    """Return True if nested counts are one count: see `language.nodes.multiplied`."""
-    least, most = context.records[item].b, context.records[item].c
-    if max(low, high, least, most) > _LARGE:
-        return False
-    return low == high or (low > 0 and most < 0) or low * most + 1 >= (low + 1) * least
 
 
 @once
@@ -152,8 +134,6 @@ def alt_of(context: RegexContext, base: int) -> int:
         drop_tails(context, end)
     if context.listed.used - end <= _MOST_COMPARED:
         _unite(context, end)
-        if context.listed.used - end > MANY:
-            drop_superfluous(context, end)
     made = union_of(context, end)
     context.listed.used = base
     return made

@@ -294,75 +294,8 @@ def high_of(context: RegexContext, record: int) -> int:
     return context.records[record].c if context.records[record].kind == at.REPEAT else 1
 
 
-_SUPERFLUOUS_DEPTH: Final = 6
+_COMPARED: Final = 6  # parts of options that are compared
 _PASSED: Final = 16  # nullable heads that are skipped in a row
-
-
-@inner
-def drop_superfluous(context: RegexContext, first: int) -> None:
-    """Drop options whose texts are all texts of another: see `language.expr`."""
-    listed, end = context.listed, context.listed.used
-    for index in range(first, end):
-        push(context, _shape(context, listed[index]))
-    if context.want:
-        context.listed.used = end
-        return
-    kept = first
-    for index in range(first, end):
-        covered = False
-        for other in range(first, end):
-            if (
-                other != index
-                and listed[end + other - first] == listed[end + index - first]
-                and _covers(context, listed[other], listed[index])
-            ):
-                covered = True
-                break
-        push(context, 0 if covered else listed[index])
-    if context.want:
-        context.listed.used = end
-        return
-    for place in range(2 * end - first, context.listed.used):
-        if listed[place]:
-            listed[kept] = listed[place]
-            kept += 1
-    context.listed.used = kept
-
-
-@once
-def _shape(context: RegexContext, option: int) -> int:
-    """Hash of the items of an option, without counts."""
-    code = 0
-    for _ in range(_SUPERFLUOUS_DEPTH):
-        concat = context.records[option].kind == at.CONCAT
-        head = context.records[option].a if concat else option
-        code = mixed(code, item_of(context, head))
-        if not concat:
-            return code
-        option = context.records[option].b
-    return mixed(code, option)
-
-
-@once
-def _covers(context: RegexContext, outer: int, inside: int) -> bool:
-    """Return True if both have the same items, and the counts of `outer` contain the others."""
-    for _ in range(_SUPERFLUOUS_DEPTH):
-        concat = context.records[outer].kind == at.CONCAT
-        if concat != (context.records[inside].kind == at.CONCAT):
-            return False
-        head = context.records[outer].a if concat else outer
-        other = context.records[inside].a if concat else inside
-        if item_of(context, head) != item_of(context, other):
-            return False
-        most = high_of(context, head)
-        if low_of(context, head) > low_of(context, other) or (
-            most >= 0 and not 0 <= high_of(context, other) <= most
-        ):
-            return False
-        if not concat:
-            return True
-        outer, inside = context.records[outer].b, context.records[inside].b
-    return outer == inside
 
 
 @inner
@@ -391,7 +324,7 @@ def drop_tails(context: RegexContext, first: int) -> None:
 @inner
 def leads_on(context: RegexContext, outer: int, inside: int) -> bool:
     """Return True if `outer` becomes `inside` by skipping nullable parts after equal heads."""
-    for _ in range(_SUPERFLUOUS_DEPTH):
+    for _ in range(_COMPARED):
         rest, passed = outer, 0
         while rest != inside and passed < _PASSED and _may_be_passed(context, rest):
             rest, passed = context.records[rest].b, passed + 1
