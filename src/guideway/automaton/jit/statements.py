@@ -220,10 +220,6 @@ class Expressions:
             return self._chosen(CHOSEN[name], arguments)
         if name == "len" and arguments[0].length:
             return Operand(SIGNED, arguments[0].length)
-        if name == "abs":
-            number = self._code.fitting(arguments[0], SIGNED)
-            call = f"call i64 @llvm.abs.i64(i64 {number}, i1 false)"
-            return Operand(SIGNED, self._code.value(call))
         raise TypeError(f"{name!r} is not known to kernels")
 
     def _record_at(self, declared: ast.expr, array: ast.expr, index: ast.expr) -> Operand:
@@ -534,7 +530,6 @@ _OF_PYTHON: Final = {  # functions of CPython's C API, with their types
     "PyEval_RestoreThread": "void {}(ptr)",
 }
 DECLARATIONS: Final = (
-    "declare i64 @llvm.abs.i64(i64, i1)",
     "declare i64 @llvm.cttz.i64(i64, i1)",
     "declare i64 @llvm.smax.i64(i64, i64)",
     "declare i64 @llvm.smin.i64(i64, i64)",

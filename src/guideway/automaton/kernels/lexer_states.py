@@ -199,7 +199,7 @@ def _decide(context: RegexContext, record: int) -> None:
     """Find out whether a record has a text."""
     part = _undecided(context, record)
     while part != 0 and context.want == 0:
-        _search(context, abs(part), part < 0)
+        _search(context, max(part, -part), part < 0)
         part = _undecided(context, record)
 
 
