@@ -161,6 +161,25 @@ def test_members_that_are_listed_come_as_listed() -> None:
     check_texts(schema, [json.dumps(backward[7])], wrong, key_order="declared")
 
 
+LISTED: list[Any] = [{"id": n, "tags": [n % 7]} for n in range(1500)]
+
+
+@pytest.mark.parametrize(("keyword", "right"), [("oneOf", [0, 1400]), ("anyOf", [0, 700, 1400])])
+def test_lists_by_the_thousand_take_no_look_at_each_pair(keyword: str, right: list[int]) -> None:
+    schema = {keyword: [{"enum": LISTED[:1000]}, {"enum": LISTED[500:]}]}
+    constraint = gw.compile(gw.JsonSchema(schema), BYTES, gw.Budget.untrusted())
+    assert [n for n in (0, 700, 1400) if constraint.matches(json.dumps(LISTED[n]))] == right
+
+
+@pytest.mark.parametrize("schema", [
+    {"allOf": [{"enum": LISTED[:1000]}, {"enum": LISTED[500:]}]},
+    {"oneOf": [{"const": value} for value in LISTED[:900]]},
+])  # fmt: skip
+def test_lists_that_meet_are_refused_within_a_small_budget(schema: Any) -> None:
+    with pytest.raises(gw.LimitError, match="parts of automata"):
+        gw.compile(gw.JsonSchema(schema), BYTES, gw.Budget.untrusted())
+
+
 # Very many branches of one value each, which are read as one list; `jsonschema` is the oracle.
 
 # Older drafts do not have `const`, which a warning says.
