@@ -78,7 +78,6 @@ class Meaning:
         self._turned: dict[Formula, Formula] = {}  # 2,000 tests of tests took 20 s one by one
         self.outlines = Outlines(document)
         self._constants: dict[Formula, Json] = {}  # arrays and objects, by their formulas
-        self._denies = False  # True once a formula denies values
 
     def formula(self, address: Address | None) -> Formula:
         """The formula that a schema holds; TRUE for None or a schema without conditions."""
@@ -101,7 +100,6 @@ class Meaning:
                 case Holds(schema, sign):
                     return self.schema(schema, kind) if sign else self._opposite(schema, kind)
                 case Among(values, sign):
-                    self._denies = self._denies or not sign
                     return _among(values, sign, kind)
                 case _:
                     raise TypeError(f"{atom} says nothing about a value")
@@ -145,7 +143,7 @@ class Meaning:
             options = held.parts if isinstance(held, Some) else (held,)
             if self._constants.keys() >= set(options):
                 values = frozenset(exact(self._constants[option]) for option in options)
-                found, self._denies = leaf(Unlike(values)), True
+                found = leaf(Unlike(values))
                 self._turned[found] = held  # with the order of its members
             else:
                 found = self._turned.get(held) or opposite(held, self._turned)
@@ -232,7 +230,7 @@ class Meaning:
                 options = self.alternatives(part)
                 spend(_OPTION * len(options))
                 return [all_of(option, *self._undenied(option, others)) for option in options]
-        return [replace(formula, _by_parts) if self._denies else formula]
+        return [replace(formula, _by_parts)]
 
     def _undenied(self, option: Formula, others: list[Formula]) -> list[Formula]:
         """Other conditions on a listed value; [FALSE] if one denies it."""
