@@ -1,4 +1,4 @@
-"""Run the jobs of a call and read the results.
+"""Run the jobs of a call, whole or streamed part by part (`Part`), and read the results.
 
     jobs ─▶ batches ─▶ drawn, then searched ─▶ read ─▶ asked again ─▶ the best ─▶ in order
 
