@@ -32,9 +32,9 @@ from guideway.json_schema.numbers import (
     number_range,
     tightest,
 )
-from guideway.json_schema.resources import JSON_TEXT
 from guideway.json_schema.spelling import PLAIN, QUOTE, JsonStyle, Spelling, words_rule
 from guideway.json_schema.tree import (
+    JSON_TEXT,
     Bound,
     Numbers,
     Strings,
