@@ -3,6 +3,7 @@
 import gc
 import os
 import random
+import subprocess
 import sys
 import threading
 from itertools import product
@@ -169,3 +170,29 @@ def test_masks_of_patterns_have_what_reading_each_token_finds(
                 assert allowed == [t for t in range(end) if after(state, t) is not None]
                 if allowed:
                     state = constraint.advance(state, chance.choice(allowed))
+
+
+SCARCE = """
+import gc, resource
+import numpy as np
+import guideway as gw
+from guideway.automaton.token_tries import untouched
+
+gc.disable()
+resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
+for _ in range(8):
+    ring = [untouched(1 << 31, np.int8)]  # 2 GiB, in a cycle
+    ring.append(ring)
+try:
+    untouched(1 << 34, np.int8)
+except gw.LimitError as error:
+    print(error.limit, error.needed)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of address space are those of Linux")
+def test_address_space_of_dropped_automata_is_taken_back_and_its_end_is_told():
+    done = subprocess.run(
+        [sys.executable, "-c", SCARCE], check=False, capture_output=True, text=True
+    )
+    assert (done.stdout, done.stderr) == (f"bytes of address space {1 << 34}\n", "")

@@ -1,7 +1,9 @@
 """Tries of tokens in flat arrays, packed rows of tokens, and the sizes of all caches."""
 
+import gc
 import threading
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import astuple, dataclass
 from math import prod
 from mmap import ACCESS_COPY, mmap
@@ -13,6 +15,7 @@ from numpy.typing import NDArray
 
 from guideway.automaton.jit.records import Record
 from guideway.automaton.kernels.layout import Context
+from guideway.errors import LimitError
 from guideway.vocabulary.trie import Trie
 
 
@@ -24,8 +27,23 @@ def untouched(shape: int | tuple[int, ...], kind: Any) -> NDArray[Any]:
     """
     sizes = (shape,) if isinstance(shape, int) else shape
     count = prod(sizes)
-    block = mmap(-1, max(count, 1) * np.dtype(kind).itemsize, access=ACCESS_COPY)
+    block = _mapped(max(count, 1) * np.dtype(kind).itemsize)
     return np.frombuffer(block, kind, count).reshape(sizes)
+
+
+def _mapped(size: int) -> mmap:
+    """A private memory map; LimitError where a limit of the process leaves no address space."""
+    with suppress(OSError):
+        return mmap(-1, size, access=ACCESS_COPY)
+    gc.collect()  # automata that nothing refers to hold most of it
+    try:
+        return mmap(-1, size, access=ACCESS_COPY)
+    except OSError as error:
+        raise LimitError(
+            f"there is no address space for {size >> 20} MiB more (most of them stay unused)",
+            limit="bytes of address space",
+            needed=size,
+        ) from error
 
 
 Row: TypeAlias = NDArray[np.uint32]
