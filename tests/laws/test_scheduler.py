@@ -1,4 +1,4 @@
-"""The laws of `Scheduler`: each row is what our own loop says of it alone, whatever joins or leaves
+"""The laws of schedulers: each row is what our own loop says of it alone, whatever joins or leaves
 beside it. Constraints, samplers, penalties, stop strings, watermarks and guidance are mixed."""
 
 import gc
@@ -19,11 +19,11 @@ from guideway.errors import ModelError
 from guideway.generation import scheduling, step
 from guideway.generation.ensemble.ensemble import Ensemble
 from guideway.generation.limits import checked
-from guideway.generation.paged import PagedRows, readable
+from guideway.generation.paged import PagedRows, Scheduler, readable
 from guideway.generation.row.request import Request
 from guideway.generation.row.result import Result
 from guideway.generation.row.sequence import Sequence
-from guideway.generation.scheduling import Batches, Scheduler
+from guideway.generation.scheduling import Batches
 from guideway.generation.speculation import Rates, Speculation
 from guideway.generation.step import Batch, drawn_step, held_step
 from guideway.models.fake import FakeModel

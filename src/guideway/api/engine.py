@@ -33,11 +33,11 @@ from guideway.generation.ensemble.ensemble import Ensemble
 from guideway.generation.ensemble.threads import release_threads
 from guideway.generation.limits import checked
 from guideway.generation.marking import check_markable
-from guideway.generation.paged import PagedRows, readable
+from guideway.generation.paged import PagedRows, Scheduler, readable
 from guideway.generation.row.request import Event, peak_memory
 from guideway.generation.row.result import Result
 from guideway.generation.row.sequence import Sequence
-from guideway.generation.scheduling import Batches, Scheduler
+from guideway.generation.scheduling import Batches
 from guideway.generation.speculation import Speculation
 from guideway.models.transformers import TransformersModel
 from guideway.models.transformers_paged import TransformersPages

@@ -9,13 +9,14 @@ What happens between logits and tokens is that of every other loop (`generation.
 import time
 from collections.abc import Sequence as Texts
 from itertools import accumulate
+from typing import TypeAlias
 
 import torch
 
 from guideway.generation.ensemble.ensemble import NO_SUMS, Backbone, Ensemble, EnsembleCache
 from guideway.generation.row.request import Event
 from guideway.generation.row.sequence import Sequence
-from guideway.generation.scheduling import Ahead
+from guideway.generation.scheduling import Ahead, Batches
 from guideway.generation.speculation import Speculation
 from guideway.generation.step import Batch, on_time, verified
 from guideway.models.protocol import NO_DRAFT, Draft, Due, Pages, Tokens
@@ -144,3 +145,6 @@ class PagedRows:
         if speculation is not None:
             speculation.judge(rows, drafts, accepted, seconds, tokens=due.read)
         return events
+
+
+Scheduler: TypeAlias = Batches | PagedRows

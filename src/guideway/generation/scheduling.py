@@ -1,7 +1,15 @@
 """Schedulers: rows that join and leave between steps, so that no row waits for a batch to end.
 
 `Batches` runs any expression: a batch, and one forward, for the rows of each.
-`generation.paged` reads all rows in one forward, with models that have a paged cache.
+`generation.paged` reads all rows in one forward, with models that have a paged cache. Laws of both:
+
+- A row gets the tokens that it would get alone (in float32), whatever the rows around it.
+- `step` returns the events of rows that took a token, ended or failed. An event names the number of
+  its row, which no other row may have.
+- Every row has events after finitely many steps, until it ends; then the scheduler forgets it.
+- An error of a row is kept in the row; `step` raises only if no row can go on.
+- A removed row has no more events. Rows are added and removed between steps only.
+- A row whose mask takes long misses steps; rows of other constraints do not wait for it.
 
 Masks and drafts are worked out in threads before a step (`Ahead`). A row that is late misses steps
 until it is done; no other row waits for it. One thread works on all rows in turn, so that a step
@@ -15,7 +23,7 @@ from collections import deque
 from collections.abc import Sequence as Rows
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
-from typing import Final, Protocol, runtime_checkable
+from typing import Final
 from weakref import WeakKeyDictionary
 
 from guideway.errors import GuidewayError
@@ -70,41 +78,6 @@ class Ahead:
 PART: Final = 256  # tokens of a prompt that a forward reads beside other rows
 
 
-@runtime_checkable  # the tests check annotations
-class Scheduler(Protocol):
-    """Rows of different expressions, settings and lengths, side by side.
-
-    Laws:
-
-    - A row gets the tokens that it would get alone (in float32), whatever the rows around it.
-    - `step` returns the events of rows that took a token, ended or failed. An event names the
-      number of its row, which no other row may have.
-    - Every row has events after finitely many steps, until it ends; then the scheduler forgets it.
-    - An error of a row is kept in the row; `step` raises only if no row can go on.
-    - A removed row has no more events. Rows are added and removed between steps only.
-    - A row whose mask takes long misses steps; rows of other constraints do not wait for it.
-    """
-
-    forwards: int  # how often the models ran
-
-    def add(
-        self, row: Sequence, ensemble: Ensemble, speculation: Speculation | None = None
-    ) -> None:
-        """Let a row join; `ensemble` is the expression that generates it.
-
-        Rows that share `speculation`, the drafts of their tokens, share forwards.
-        """
-        ...
-
-    def remove(self, row: Sequence) -> None:
-        """Forget a row that was added and has not ended."""
-        ...
-
-    def step(self) -> list[Event]:
-        """Run the models once."""
-        ...
-
-
 class Batches:
     """A scheduler over any models.
 
@@ -123,6 +96,9 @@ class Batches:
         >>> batches.add(row, Ensemble.of(model))
         >>> [[each.text for each in batches.step()] for _ in range(3)]
         [['b'], [''], []]
+
+    Attributes:
+        forwards: how often the models ran.
     """
 
     def __init__(self) -> None:
@@ -135,9 +111,14 @@ class Batches:
     def add(
         self, row: Sequence, ensemble: Ensemble, speculation: Speculation | None = None
     ) -> None:
+        """Let a row join; `ensemble` is the expression that generates it.
+
+        Rows that share `speculation`, the drafts of their tokens, share forwards.
+        """
         self._joining.setdefault((ensemble, speculation), []).append(row)
 
     def remove(self, row: Sequence) -> None:
+        """Forget a row that was added and has not ended."""
         for key, rows in [*self._joining.items()]:
             rows[:] = [each for each in rows if each is not row]
             if not rows:
