@@ -24,7 +24,6 @@ def places(schema: Any) -> list[str]:
 
 
 HARD = {"pattern": "a.{9}b"}
-PATTERNS = [{"pattern": "a"}, {"pattern": "b"}]
 MANY = [f"^[^{chr(0x4E00 + n)}]*$" for n in range(1000)]
 
 
@@ -35,7 +34,7 @@ MANY = [f"^[^{chr(0x4E00 + n)}]*$" for n in range(1000)]
     ({"patternProperties": {"|".join(MANY): {}}}, ["/patternProperties"]),
     ({"anyOf": [{"pattern": pattern} for pattern in MANY]}, ["/anyOf"]),
     ({"anyOf": [{"pattern": pattern} for pattern in MANY[:200]]}, []),
-    ({"anyOf": [*({"minLength": n} for n in range(400)), *PATTERNS]}, []),
+    ({"anyOf": [*({"minLength": n} for n in range(400)), {"pattern": "a"}]}, []),
 ])  # fmt: skip
 def test_very_many_patterns_of_which_one_has_to_match_are_tried(
     schema: Any, expected: list[str]
