@@ -24,9 +24,10 @@ from guideway.chat.tools import Tools
 from guideway.context_free.lark.source import Lark
 from guideway.errors import GuidewayError
 from guideway.json_schema.parser import Library, Place, Scope
-from guideway.json_schema.resources import JSON_TEXT, Catalogue
+from guideway.json_schema.resources import Catalogue
 from guideway.json_schema.source import JsonSchema
 from guideway.json_schema.text import read_json
+from guideway.json_schema.tree import JSON_TEXT
 from guideway.python_types.place import INTEGER_SCHEMA
 from guideway.python_types.source import type_schema
 from guideway.sources import regions, sources

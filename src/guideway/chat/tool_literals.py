@@ -14,10 +14,9 @@ from guideway.json_schema.formulas import FALSE, TRUE, Flag, holds
 from guideway.json_schema.lowering import part_of
 from guideway.json_schema.meaning import Meaning
 from guideway.json_schema.parser import parse_json_schema
-from guideway.json_schema.resources import OF_KIND
 from guideway.json_schema.source import JsonSchema
 from guideway.json_schema.spelling import json_style
-from guideway.json_schema.tree import KINDS, Address, Kind, Schema
+from guideway.json_schema.tree import KINDS, OF_KIND, Address, Kind, Schema
 from guideway.python_types.source import type_source
 from guideway.sources.regions import Special, Until
 from guideway.sources.sources import (

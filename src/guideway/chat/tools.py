@@ -23,9 +23,10 @@ from guideway.chat.tool_literals import (
     spelled,
 )
 from guideway.errors import SourceError, UnsupportedError, brief, warn
-from guideway.json_schema.resources import JSON_TEXT, steps_in
+from guideway.json_schema.resources import steps_in
 from guideway.json_schema.source import JsonSchema, bare_schema
 from guideway.json_schema.text import read_json, write_json
+from guideway.json_schema.tree import JSON_TEXT
 from guideway.python_types.place import INTEGER
 from guideway.python_types.source import type_schema
 from guideway.sources.names import did_you_mean, near

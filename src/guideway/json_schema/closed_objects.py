@@ -23,10 +23,10 @@ from typing import Any, Final, TypeAlias, TypeGuard, cast
 from guideway.errors import GuidewayError, warn
 from guideway.json_schema.discriminators import Outlines
 from guideway.json_schema.parser import LooseParts
-from guideway.json_schema.resources import LATEST, find_draft, steps_in
+from guideway.json_schema.resources import find_draft, steps_in
 from guideway.json_schema.satisfiability.parts import Targets
 from guideway.json_schema.text import read_json, write_deep, write_plain
-from guideway.json_schema.tree import Document
+from guideway.json_schema.tree import LATEST, Document
 
 Raw: TypeAlias = "dict[str, Any]"
 

@@ -40,7 +40,7 @@ from guideway.json_schema.meaning import ConstantSplit, Meaning
 from guideway.json_schema.members import Dependent
 from guideway.json_schema.objects import json_object
 from guideway.json_schema.parser import LooseParts, parse_json_schema
-from guideway.json_schema.resources import JSON_TEXT, LATEST, Catalogue, Draft, has_dynamic
+from guideway.json_schema.resources import Catalogue, has_dynamic
 from guideway.json_schema.satisfiability.lazy_parts import find_lazy_parts
 from guideway.json_schema.satisfiability.parts import LazySchema
 from guideway.json_schema.satisfiability.parts import items_of as raw_items
@@ -48,7 +48,18 @@ from guideway.json_schema.scalars import number, string, text_content
 from guideway.json_schema.source import JsonSchema
 from guideway.json_schema.spelling import QUOTE, JsonStyle, Spelling, json_array, json_style, quoted
 from guideway.json_schema.text import Json, find, read_json, show, write_json
-from guideway.json_schema.tree import KINDS, TYPES, Address, Document, Kind, Schema, Strings
+from guideway.json_schema.tree import (
+    JSON_TEXT,
+    KINDS,
+    LATEST,
+    TYPES,
+    Address,
+    Document,
+    Draft,
+    Kind,
+    Schema,
+    Strings,
+)
 from guideway.language.expr import EMPTY, alt, concat, literal
 from guideway.language.fuel import spend
 from guideway.language.nodes import Expr, Rule

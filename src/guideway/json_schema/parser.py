@@ -8,13 +8,9 @@ from urllib.parse import unquote
 
 from guideway.errors import SourceError, UnsupportedError
 from guideway.json_schema.resources import (
-    JSON_TEXT,
-    LATEST,
-    OF_KIND,
     RECURSIVE,
     Anchor,
     Catalogue,
-    Draft,
     Resource,
     asserted,
     has_dynamic,
@@ -23,12 +19,16 @@ from guideway.json_schema.resources import (
 from guideway.json_schema.satisfiability.parts import VALUED, find_loop
 from guideway.json_schema.text import Json, extend, show, steps, write_plain
 from guideway.json_schema.tree import (
+    JSON_TEXT,
+    LATEST,
+    OF_KIND,
     TYPES,
     Address,
     Arrays,
     Condition,
     Contains,
     Document,
+    Draft,
     Keywords,
     Objects,
     Schema,

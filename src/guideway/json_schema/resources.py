@@ -1,4 +1,4 @@
-"""Resources of JSON Schema: drafts and their keywords, URIs, anchors, meta-schemas, files."""
+"""Resources of JSON Schema: drafts, URIs, anchors, meta-schemas, files."""
 
 import json
 import re
@@ -12,12 +12,8 @@ from urllib.parse import unquote, urljoin
 
 from guideway.errors import GuidewayError, LimitError, SourceError, UnsupportedError
 from guideway.json_schema.text import Json, extend, read_json, show
+from guideway.json_schema.tree import ASSERTED, LATEST, LISTS, MAPS, PLACES, SCHEMAS, Draft
 from guideway.sources.reading import read_file
-
-Draft: TypeAlias = int
-LATEST: Draft = 2020
-JSON_TEXT = "x-guideway-json"
-"""Of a string: the schema of the JSON that it holds; only types ask for that."""
 
 _DRAFTS: dict[str, Draft] = {
     "json-schema.org/draft-04/schema": 4,
@@ -27,50 +23,6 @@ _DRAFTS: dict[str, Draft] = {
     "json-schema.org/draft/2020-12/schema": 2020,
     "json-schema.org/schema": LATEST,  # the current version, says draft-zyp-json-schema-04
 }
-
-# Each with the first and the last draft that has it.
-READ: dict[str, tuple[Draft, Draft]] = {
-    **dict.fromkeys(("type", "enum", "properties", "required", "additionalProperties"), (4, 2020)),
-    **dict.fromkeys(("items", "minItems", "maxItems", "minLength", "maxLength"), (4, 2020)),
-    **dict.fromkeys(("pattern", "format", "minimum", "maximum"), (4, 2020)),
-    **dict.fromkeys(("exclusiveMinimum", "exclusiveMaximum", "multipleOf"), (4, 2020)),
-    **dict.fromkeys(("anyOf", "oneOf", "allOf", "$ref"), (4, 2020)),
-    **dict.fromkeys(("const", "propertyNames"), (6, 2020)),
-    "additionalItems": (4, 2019),
-    **dict.fromkeys(("not", "patternProperties", "minProperties", "maxProperties"), (4, 2020)),
-    **dict.fromkeys(("uniqueItems", "dependencies"), (4, 2020)),
-    "contains": (6, 2020),
-    **dict.fromkeys(("if", "then", "else"), (7, 2020)),
-    **dict.fromkeys(("minContains", "maxContains"), (2019, 2020)),
-    **dict.fromkeys(("dependentRequired", "dependentSchemas"), (2019, 2020)),
-    **dict.fromkeys(("unevaluatedItems", "unevaluatedProperties"), (2019, 2020)),
-    "prefixItems": (2020, 2020),
-    "$recursiveRef": (2019, 2019),
-    "$dynamicRef": (2020, 2020),
-    JSON_TEXT: (4, 2020),
-}
-
-OF_KIND: Final[dict[str, frozenset[str]]] = {
-    "string": frozenset(("minLength", "maxLength", "pattern", "format")),
-    "number": frozenset(
-        ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
-    ),
-    "array": frozenset(
-        (
-            *("items", "prefixItems", "additionalItems", "minItems", "maxItems", "uniqueItems"),
-            *("contains", "minContains", "maxContains", "unevaluatedItems"),
-        )
-    ),
-    "object": frozenset(
-        (
-            *("properties", "required", "patternProperties", "additionalProperties"),
-            *("propertyNames", "minProperties", "maxProperties", "dependencies"),
-            *("dependentRequired", "dependentSchemas", "unevaluatedProperties"),
-        )
-    ),
-}
-"""The keywords that speak about the values of one JSON type."""
-KIND_OF: Final = {name: kind for kind, names in OF_KIND.items() for name in names}
 
 
 def find_draft(uri: object, pointer: str, default: Draft) -> Draft:
@@ -100,27 +52,15 @@ def asserted(
     >>> asserted({"title": "A", "const": 1, "enum": [1]}, 4)
     {'enum': [1]}
     """
-    nowhere = (LATEST + 1, LATEST)
-    found: dict[str, Json] = {}
-    for name, value in raw.items():
-        first, last = READ.get(name, nowhere)
-        if first <= draft <= last and (known is None or name in known):
-            found[name] = value
-    return found
+    of_draft = ASSERTED[draft]
+    return {
+        name: value
+        for name, value in raw.items()
+        if name in of_draft and (known is None or name in known)
+    }
 
 
 RECURSIVE = ""
-
-_SCHEMAS = (
-    *("additionalItems", "items", "contains", "additionalProperties", "propertyNames", "not"),
-    *("if", "then", "else", "unevaluatedItems", "unevaluatedProperties", "contentSchema"),
-)
-LISTS: Final = ("allOf", "anyOf", "oneOf", "prefixItems", "items")
-MAPS: Final = (
-    *("properties", "patternProperties", "$defs", "definitions", "dependentSchemas"),
-    "dependencies",
-)
-PLACES: Final = frozenset((*_SCHEMAS, *LISTS, *MAPS))
 
 Anchor: TypeAlias = tuple[str, Json]
 
@@ -347,7 +287,7 @@ def steps_in(raw: dict[str, Json]) -> Iterator[tuple[tuple[str, ...], Json]]:
         elif isinstance(value, dict) and keyword in MAPS:
             parts = cast("dict[str, Json]", value)
             yield from (((keyword, name), part) for name, part in parts.items())
-        elif keyword in _SCHEMAS:
+        elif keyword in SCHEMAS:
             yield (keyword,), value
 
 

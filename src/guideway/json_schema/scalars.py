@@ -1,6 +1,7 @@
 """Strings and numbers of a formula as regular expressions."""
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from decimal import Decimal
 from functools import lru_cache, reduce
 from typing import Any, Final, cast
@@ -32,9 +33,9 @@ from guideway.json_schema.numbers import (
     number_range,
     tightest,
 )
-from guideway.json_schema.resources import JSON_TEXT
 from guideway.json_schema.spelling import PLAIN, QUOTE, JsonStyle, Spelling, words_rule
 from guideway.json_schema.tree import (
+    JSON_TEXT,
     Bound,
     Numbers,
     Strings,
@@ -270,11 +271,8 @@ def _merged(parts: list[Strings]) -> list[Strings]:
     values = common(part.values for part in parts)
     low = max(part.low for part in parts)
     high = min((part.high for part in parts if part.high is not None), default=None)
-    others = [part for part in parts if part.pattern or part.format or part.holds]
-    return [
-        Strings(values, low, high),
-        *(Strings(pattern=o.pattern, format=o.format, holds=o.holds) for o in others),
-    ]
+    others = (replace(part, values=None, low=0, high=None) for part in parts)
+    return [Strings(values, low, high), *(part for part in others if part != Strings())]
 
 
 def _strings(parts: list[Strings], spelling: Spelling, outer: bool = False) -> list[Expr]:

@@ -10,17 +10,10 @@ from typing import Any, Final, Literal, TypeAlias, TypedDict, Unpack, cast, get_
 from guideway.errors import GuidewayError, SourceError, brief, warn
 from guideway.json_schema.closed_objects import close_objects
 from guideway.json_schema.formats import FORMATS
-from guideway.json_schema.resources import (
-    LATEST,
-    READ,
-    Draft,
-    files_of,
-    find_draft,
-    meta_schemas,
-    steps_in,
-)
-from guideway.json_schema.satisfiability.parts import ASSERTED, Targets
+from guideway.json_schema.resources import files_of, find_draft, meta_schemas, steps_in
+from guideway.json_schema.satisfiability.parts import Targets
 from guideway.json_schema.text import Json, copy_json, extend, pause, read_json, resume
+from guideway.json_schema.tree import ANNOTATIONS, ASSERTED, KEYWORDS, LATEST, NAMING, Draft
 from guideway.sources.json_style import KeyOrder, Spelling, Whitespace, WhitespaceName
 from guideway.sources.names import SURE, did_you_mean, near
 from guideway.sources.reading import MARK, checked_path, decode_json, holds, read_file
@@ -234,14 +227,8 @@ def _instead(given: object) -> str:
     return ""
 
 
-_ANNOTATIONS: Final = frozenset(
-    (
-        *("$schema", "$id", "id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$vocabulary"),
-        *("$defs", "definitions", "$comment", "title", "description", "default", "examples"),
-        *("readOnly", "writeOnly", "deprecated", "contentEncoding", "contentMediaType"),
-        *("contentSchema", "discriminator", "nullable", "example", "xml", "externalDocs"),
-    )
-)
+_OPEN_API: Final[set[str]] = {"discriminator", "nullable", "example", "xml", "externalDocs"}
+_ANNOTATIONS: Final = NAMING | ANNOTATIONS | _OPEN_API
 _SHOWN: Final = 2  # mistakes of a schema that a warning lists
 _SHORT: Final = frozenset(("not", "if", "then", "else"))  # "note" is near to them
 
@@ -251,7 +238,7 @@ def check_keywords(root: Json) -> None:
     if not isinstance(root, dict):
         return
     whole = cast("dict[str, Json]", root)
-    if whole and not any(name in READ or name in _ANNOTATIONS for name in whole):
+    if whole and not any(name in KEYWORDS or name in _ANNOTATIONS for name in whole):
         warn(_nothing_known(whole))
         return
     with suppress(GuidewayError):  # compiling says what is wrong
@@ -266,7 +253,7 @@ def _nothing_known(whole: dict[str, Json]) -> str:
     inner = next((whole[key] for key in ("schema", "json_schema") if key in whole), None)
     if isinstance(inner, dict):
         return f"{about}; pass the schema inside it"
-    meant = next(filter(None, (did_you_mean(name, READ) for name in whole)), "")
+    meant = next(filter(None, (did_you_mean(name, KEYWORDS) for name in whole)), "")
     return about + (meant or '; properties are {"type": "object", "properties": {...}}')
 
 
@@ -275,7 +262,7 @@ def _meant(name: str) -> str | None:
     """The keyword that a name misspells, or None."""
     if name.startswith(("_", "@", "x-")):
         return None
-    return near(name, READ.keys() - _SHORT, SURE)
+    return near(name, KEYWORDS.keys() - _SHORT, SURE)
 
 
 _Path: TypeAlias = "tuple[_Path | None, tuple[str, ...]]"
@@ -305,11 +292,11 @@ def _pointer(path: "_Path | None") -> str:
 def _silences(raw: dict[str, Json], draft: Draft) -> Iterator[str]:
     """A sentence for each keyword without effect."""
     for name in raw:
-        if name in READ and not READ[name][0] <= draft <= READ[name][1]:
+        if name in KEYWORDS and name not in ASSERTED[draft]:
             yield f"{name!r} has no effect: the draft that $schema names does not define it"
-        elif name not in READ and name not in _ANNOTATIONS and (meant := _meant(name)):
+        elif name not in KEYWORDS and name not in _ANNOTATIONS and (meant := _meant(name)):
             yield f"{name!r} has no effect: it is not a keyword; did you mean {meant!r}?"
-    beside = (name for name in raw if name in READ and name != "$ref")
+    beside = (name for name in raw if name in KEYWORDS and name != "$ref")
     if draft <= 7 and "$ref" in raw and (first := next(beside, None)):
         yield f"{first!r} has no effect: the draft that $schema names ignores it beside $ref"
     name = raw.get("format")

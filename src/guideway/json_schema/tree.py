@@ -9,7 +9,6 @@ from typing import Any, Final, Literal, TypeAlias, cast
 
 from guideway.errors import SourceError, UnsupportedError
 from guideway.json_schema.formats import FORMATS
-from guideway.json_schema.resources import OF_KIND, Draft
 from guideway.json_schema.text import Json, extend, show
 from guideway.language.values import by_identity, by_value
 from guideway.regex.parser import parse_search
@@ -19,6 +18,118 @@ from guideway.sources.names import did_you_mean
 Address: TypeAlias = str
 Kind: TypeAlias = Literal["null", "boolean", "number", "string", "array", "object"]
 KINDS: frozenset[Kind] = frozenset(("null", "boolean", "number", "string", "array", "object"))
+Draft: TypeAlias = int
+LATEST: Draft = 2020
+JSON_TEXT = "x-guideway-json"
+"""Of a string: the schema of the JSON that it holds; only types ask for that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Keyword:
+    """A keyword that restricts instances.
+
+    Attributes:
+        how: how it is enforced, in words.
+        about: the JSON type that it speaks about, None if there are several.
+        schemas: whether its value is a schema ("itself"), or has schemas as "items" or "members".
+        first: the first draft that has it.
+        last: the last one.
+    """
+
+    how: str
+    about: Kind | None = None
+    schemas: tuple[Literal["itself", "items", "members"], ...] = ()
+    first: Draft = 4
+    last: Draft = LATEST
+
+
+_KEYWORDS: Final[dict[str, Keyword]] = {
+    "type": Keyword("only values of these types can start"),
+    "enum": Keyword("a trie of the spellings of its values"),
+    "const": Keyword("a trie of the spellings of its value", first=6),
+    "minimum maximum exclusiveMinimum exclusiveMaximum": Keyword(
+        "an automaton over the digits, for every spelling of a number", "number"
+    ),
+    "multipleOf": Keyword("an automaton over the digits that tracks the remainder", "number"),
+    "minLength maxLength": Keyword("characters are counted", "string"),
+    "pattern": Keyword("an automaton that finds it anywhere in the string", "string"),
+    "format": Keyword("the automaton of the format", "string"),
+    JSON_TEXT: Keyword("JSON of its schema, spelled inside a string", "string"),
+    "properties": Keyword("a trie of the keys; no key comes twice", "object", ("members",)),
+    "required": Keyword("the object cannot end before these keys", "object"),
+    "patternProperties": Keyword(
+        "the automata of all key patterns run side by side", "object", ("members",)
+    ),
+    "additionalProperties": Keyword(
+        "other keys are read to their end; none comes twice", "object", ("itself",)
+    ),
+    "propertyNames": Keyword("an automaton that every key satisfies", "object", ("itself",), 6),
+    "minProperties maxProperties": Keyword("members are counted", "object"),
+    "dependencies": Keyword("a condition that is tracked member by member", "object", ("members",)),
+    "dependentRequired": Keyword(
+        "a condition that is tracked member by member", "object", first=2019
+    ),
+    "dependentSchemas": Keyword(
+        "a condition that is tracked member by member", "object", ("members",), 2019
+    ),
+    "unevaluatedProperties": Keyword(
+        "members that other keywords evaluate are tracked one by one", "object", ("itself",), 2019
+    ),
+    "items": Keyword("item by item", "array", ("itself", "items")),
+    "prefixItems": Keyword("item by item", "array", ("items",), 2020),
+    "additionalItems": Keyword("item by item", "array", ("itself",), last=2019),
+    "minItems maxItems": Keyword("items are counted", "array"),
+    "uniqueItems": Keyword("items are remembered by value; an equal one cannot end", "array"),
+    "contains": Keyword("matching items are counted", "array", ("itself",), 6),
+    "minContains maxContains": Keyword("matching items are counted", "array", first=2019),
+    "unevaluatedItems": Keyword(
+        "items that other keywords evaluate are tracked one by one", "array", ("itself",), 2019
+    ),
+    "allOf": Keyword("intersected with the keywords beside it", None, ("items",)),
+    "anyOf": Keyword("alternatives; shared parts are followed once", None, ("items",)),
+    "oneOf": Keyword("alternatives, each without its overlap with the others", None, ("items",)),
+    "not": Keyword("the complement, keyword by keyword", None, ("itself",)),
+    "if then else": Keyword("(if and then) or (not if and else)", None, ("itself",), 7),
+    "$ref": Keyword("replaced by the schema it refers to"),
+    "$dynamicRef": Keyword("replaced by the schema it refers to from here", first=2020),
+    "$recursiveRef": Keyword(
+        "replaced by the schema it refers to from here", first=2019, last=2019
+    ),
+}
+KEYWORDS: Final = {name: said for names, said in _KEYWORDS.items() for name in names.split()}
+ASSERTED: Final[dict[Draft, frozenset[str]]] = {
+    draft: frozenset(name for name, said in KEYWORDS.items() if said.first <= draft <= said.last)
+    for draft in (4, 6, 7, 2019, LATEST)
+}
+"""The keywords by draft."""
+KIND_OF: Final = {name: said.about for name, said in KEYWORDS.items() if said.about is not None}
+OF_KIND: Final = {
+    kind: frozenset(name for name, about in KIND_OF.items() if about == kind) for kind in KINDS
+}
+"""The keywords that speak about the values of one JSON type."""
+NAMING: Final = frozenset(
+    (
+        *("$schema", "$id", "id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$vocabulary"),
+        *("$defs", "definitions"),
+    )
+)
+ANNOTATIONS: Final = frozenset(
+    (
+        *("title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"),
+        *("$comment", "contentEncoding", "contentMediaType", "contentSchema"),
+    )
+)
+
+
+def _having(schemas: str, *others: str) -> frozenset[str]:
+    return frozenset(others).union(n for n, said in KEYWORDS.items() if schemas in said.schemas)
+
+
+SCHEMAS: Final = _having("itself", "contentSchema")
+"""Keywords whose value is a schema."""
+LISTS: Final = _having("items")
+MAPS: Final = _having("members", "$defs", "definitions")
+PLACES: Final = SCHEMAS | LISTS | MAPS
 
 
 @by_value

@@ -35,8 +35,8 @@ from pydantic_core import SchemaError
 from typing_extensions import ReadOnly, TypedDict
 
 from guideway.errors import GuidewayError, LimitError, SourceError, UnsupportedError
-from guideway.json_schema.resources import JSON_TEXT
 from guideway.json_schema.text import walk
+from guideway.json_schema.tree import JSON_TEXT
 from guideway.python_types.constraints import (
     ENCODED,
     LENGTHS,

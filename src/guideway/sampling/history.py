@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from guideway.errors import LimitError
-from guideway.sampling.settings import BIAS, Bias, Sampling, is_bias, wrong
+from guideway.sampling.settings import GIVEN_BIASES, Bias, Sampling, wrong
 from guideway.vocabulary.vocabulary import Vocabulary
 
 Ids: TypeAlias = NDArray[np.int64]
@@ -241,8 +241,8 @@ class Rules:
         if not callable(function):
             return None
         given: Any = function(text)
-        if callable(given) or not is_bias(given):
-            raise wrong("logit_bias", given, f"{BIAS}; this is what the function gave")
+        if not GIVEN_BIASES.has(given):
+            raise wrong("logit_bias", given, GIVEN_BIASES.allowed)
         return endings_of_bias(given, self.vocabulary)
 
 

@@ -14,7 +14,6 @@ Type checkers read the settings as keyword arguments from the typed dicts, which
 """
 
 import math
-import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import (
@@ -24,12 +23,14 @@ from typing import (
     Literal,
     TypeAlias,
     TypedDict,
-    TypeGuard,
     cast,
+    get_args,
     get_type_hints,
 )
 
 import numpy as np
+from annotated_types import Ge, Gt, Le, Lt, MinLen, Predicate
+from pydantic import BeforeValidator, ConfigDict, Strict, TypeAdapter, ValidationError
 
 from guideway.errors import LimitError, UnsupportedError, brief, one_line
 from guideway.sources.names import did_you_mean
@@ -92,16 +93,26 @@ def read_order(given: str | Iterable[str], on: Collection[str]) -> tuple[str, ..
     return tuple(order)
 
 
-LONE: Final = re.compile("[\ud800-\udfff]")
+class Range:
+    """The values that a setting may have: their type, and their description in messages."""
 
-Check: TypeAlias = tuple[Callable[[object], bool], str]
+    def __init__(self, kind: Any, allowed: str) -> None:
+        self._type: Any = TypeAdapter(kind, config=ConfigDict(strict=True))
+        self.allowed = allowed
+
+    def has(self, value: object) -> bool:
+        try:
+            self._type.validate_python(value)
+        except ValidationError:
+            return False
+        return True
 
 
 def check(values: Mapping[str, object]) -> None:
     for name, value in values.items():
-        right, allowed = RANGES[name]
-        if not right(value) and not (value is None and name in OPTIONAL):
-            raise wrong(name, value, allowed)
+        missing = value is None and name in OPTIONAL
+        if not missing and not RANGES[name].has(value):
+            raise wrong(name, value, RANGES[name].allowed)
 
 
 def wrong(name: str, value: object, allowed: str) -> LimitError:
@@ -109,65 +120,12 @@ def wrong(name: str, value: object, allowed: str) -> LimitError:
     return LimitError(f"{name} is {value!r}: it must be {allowed}", limit=name, given=given)
 
 
-def _is_number(value: object) -> TypeGuard[float | int]:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+def _is_number(value: object) -> bool:
+    """Return True for a finite number of Python; pydantic takes those of libraries too."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < math.inf
 
 
-def _numbers(
-    low: float | int, high: float | int, allowed: str, *, but: float | int | None = None
-) -> Check:
-    """Numbers from `low` to `high`, except the end `but`."""
-    return (lambda value: _is_number(value) and low <= value <= high and value != but), allowed
-
-
-def _is_count(value: object, low: float | int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= low
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str) and value != "" and not LONE.search(value)
-
-
-def _is_texts(value: object) -> bool:
-    texts = [value] if isinstance(value, str) else value
-    return isinstance(texts, list | tuple) and all(map(_is_text, cast("Iterable[object]", texts)))
-
-
-def _is_ids(value: object) -> bool:
-    """Return True for a non-empty sequence of token ids."""
-    if not isinstance(value, list | tuple) or not value:
-        return False
-    return all(_is_count(each, 0) for each in cast("Iterable[object]", value))
-
-
-def _is_words(value: object) -> bool:
-    if not isinstance(value, list | tuple):
-        return False
-    words = cast("Iterable[object]", value)
-    return all(_is_text(word) or _is_ids(word) for word in words)
-
-
-def is_bias(value: object) -> bool:
-    """Return True for a function, or a mapping or pairs of keys (tokens, texts) to numbers."""
-    if callable(value):
-        return True
-    if isinstance(value, Mapping):
-        pairs = [*cast("Mapping[object, object]", value).items()]
-    elif isinstance(value, list | tuple):
-        listed = [*cast("Iterable[object]", value)]
-        if not all(isinstance(each, list | tuple) for each in listed):
-            return False
-        pairs = [tuple(cast("Iterable[object]", each)) for each in listed]
-    else:
-        return False
-    return all(len(pair) == 2 and _is_key(pair[0]) and _is_number(pair[1]) for pair in pairs)
-
-
-def _is_key(value: object) -> bool:
-    return _is_count(value, 0) or _is_text(value) or _is_ids(value)
-
-
-def is_judge(value: object) -> bool:
+def _is_judge(value: object) -> bool:
     """Return True for a ranking of texts."""
     if isinstance(value, str):
         return value in ("logprob", "majority")
@@ -178,42 +136,51 @@ def is_judge(value: object) -> bool:
     return callable(value) or judges
 
 
+def _as_pair(value: object) -> object:
+    return tuple(cast("list[object]", value)) if isinstance(value, list) else value
+
+
+_Number: TypeAlias = Annotated[Any, Predicate(_is_number)]
+_Count: TypeAlias = Annotated[int, Ge(0)]
+_Text: TypeAlias = Annotated[str, MinLen(1)]  # pydantic refuses lone surrogates
+_Texts: TypeAlias = _Text | list[_Text] | tuple[_Text, ...]
+_Ids: TypeAlias = Annotated[list[_Count] | tuple[_Count, ...], MinLen(1)]
+_Key: TypeAlias = _Count | _Text | _Ids
+_Pair: TypeAlias = Annotated[tuple[_Key, _Number], BeforeValidator(_as_pair)]
+_Biases: TypeAlias = Annotated[dict[_Key, _Number], Strict(False)] | list[_Pair] | tuple[_Pair, ...]
+_Exactness: TypeAlias = Literal["local", "rejection", "asap", "smc"]
+
 BIAS: Final = (
     "a mapping from token ids, tuples of them, or texts to finite numbers, or a function from the "
     "text so far to such a mapping"
 )
-EXACTNESS: Final = ("local", "rejection", "asap", "smc")
-
-# The values that settings may have, each with its description in messages.
-SWITCH: Final[Check] = (lambda value: isinstance(value, bool)), "True or False"
-INTEGER: Final[Check] = (lambda value: _is_count(value, -math.inf)), "an integer"
-COUNT: Final[Check] = (lambda value: _is_count(value, 0)), "an integer from 0 up"
-FROM_ONE: Final[Check] = (lambda value: _is_count(value, 1)), "an integer from 1 up"
-MODE: Final[Check] = (lambda value: _is_count(value, 0) and value in (0, 1, 2)), "0, 1 or 2"
-SHARE: Final = _numbers(0, 1, "a number above 0 and at most 1", but=0)
-CUTOFF: Final = _numbers(0, 1, "a number from 0 to below 1", but=1)
-FRACTION: Final = _numbers(0, 1, "a number from 0 to 1")
-FINITE: Final = _numbers(-math.inf, math.inf, "a finite number")
-POSITIVE: Final = _numbers(0, math.inf, "a finite number above 0", but=0)
-NOT_NEGATIVE: Final = _numbers(0, math.inf, "a finite number from 0 up")
-FACTOR: Final = _numbers(1, math.inf, "a finite number from 1 up")
-TEXTS: Final[Check] = _is_texts, "a text or a list of texts, none empty or with surrogates"
-STAGE_NAMES: Final[Check] = _is_texts, 'a list of stages, "transformers" or "llama.cpp"'
-WORDS: Final[Check] = _is_words, "a list of texts and of lists of token ids, none empty"
-BIASES: Final[Check] = is_bias, BIAS
-EARLY: Final[Check] = (
-    lambda value: isinstance(value, bool) or (isinstance(value, str) and value == "never"),
-    'True, False or "never"',
+SWITCH: Final = Range(bool, "True or False")
+INTEGER: Final = Range(int, "an integer")
+COUNT: Final = Range(_Count, "an integer from 0 up")
+FROM_ONE: Final = Range(Annotated[int, Ge(1)], "an integer from 1 up")
+MODE: Final = Range(Annotated[int, Ge(0), Le(2)], "0, 1 or 2")
+SHARE: Final = Range(Annotated[_Number, Gt(0), Le(1)], "a number above 0 and at most 1")
+CUTOFF: Final = Range(Annotated[_Number, Ge(0), Lt(1)], "a number from 0 to below 1")
+FRACTION: Final = Range(Annotated[_Number, Ge(0), Le(1)], "a number from 0 to 1")
+FINITE: Final = Range(_Number, "a finite number")
+POSITIVE: Final = Range(Annotated[_Number, Gt(0)], "a finite number above 0")
+NOT_NEGATIVE: Final = Range(Annotated[_Number, Ge(0)], "a finite number from 0 up")
+FACTOR: Final = Range(Annotated[_Number, Ge(1)], "a finite number from 1 up")
+TEXTS: Final = Range(_Texts, "a text or a list of texts, none empty or with surrogates")
+STAGE_NAMES: Final = Range(_Texts, 'a list of stages, "transformers" or "llama.cpp"')
+WORDS: Final = Range(
+    list[_Text | _Ids] | tuple[_Text | _Ids, ...],
+    "a list of texts and of lists of token ids, none empty",
 )
-HOW_EXACT: Final[Check] = (
-    lambda value: isinstance(value, str) and value in EXACTNESS,
-    f"one of {', '.join(map(repr, EXACTNESS))}",
-)
-JUDGES: Final[Check] = (
-    is_judge,
+BIASES: Final = Range(Callable[..., Any] | _Biases, BIAS)
+GIVEN_BIASES: Final = Range(_Biases, f"{BIAS}; this is what the function gave")
+EARLY: Final = Range(bool | Literal["never"], 'True, False or "never"')
+HOW_EXACT: Final = Range(_Exactness, f"one of {', '.join(map(repr, get_args(_Exactness)))}")
+JUDGES: Final = Range(
+    Annotated[Any, Predicate(_is_judge)],
     '"logprob", "majority", a classifier, or a function from a text to a number',
 )
-CRITIC: Final[Check] = callable, "a function from a text to a number"
+CRITIC: Final = Range(Callable[..., Any], "a function from a text to a number")
 
 # Names of transformers that are refused, with what to write instead.
 ELSEWHERE: Final = {
@@ -651,7 +618,7 @@ def _clash(name: str, why: str) -> UnsupportedError:
 
 NAMES: Final = tuple(field.name for field in fields(Sampling))
 OPTIONAL: Final = frozenset(field.name for field in fields(Sampling) if field.default is None)
-RANGES: Final[Mapping[str, Check]] = {
+RANGES: Final[Mapping[str, Range]] = {
     name: hint.__metadata__[0]
     for name, hint in get_type_hints(Sampling, include_extras=True).items()
 }

@@ -6,8 +6,8 @@ import guideway as gw
 from guideway.api.linting.enforcement import enforcement
 from guideway.context_free.lark.source import Lark
 from guideway.errors import SourceError, UnsupportedError
-from guideway.json_schema.resources import READ
 from guideway.json_schema.source import JsonSchema
+from guideway.json_schema.tree import KEYWORDS
 from guideway.sources.regions import Others
 from guideway.sources.sources import Choice, Gbnf, PythonType, Regex, Text, repeat, source
 
@@ -20,7 +20,7 @@ def standings(schema, **options):
     return {place: standing for place, (standing, _) in told(JsonSchema(schema, **options)).items()}
 
 
-@pytest.mark.parametrize("name", READ)
+@pytest.mark.parametrize("name", KEYWORDS)
 def test_every_keyword_that_asserts_something_is_told_as_enforced(name):
     shapes = {
         "type": "null",
@@ -31,7 +31,7 @@ def test_every_keyword_that_asserts_something_is_told_as_enforced(name):
         "pattern": "a(?!b)", "format": "date", "uniqueItems": True, "$ref": "#/$defs/a",
         "$dynamicRef": "#/$defs/a", "$recursiveRef": "#",
     }  # fmt: skip
-    last = READ[name][1]
+    last = KEYWORDS[name].last
     uri = f"https://json-schema.org/draft/{last}-{9 if last == 2019 else 12:02}/schema"
     uri = f"http://json-schema.org/draft-0{last}/schema#" if last < 9 else uri
     numbers = name.startswith(("min", "max", "exclusive", "multiple"))

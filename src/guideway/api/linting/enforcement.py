@@ -20,12 +20,24 @@ from guideway.context_free.gbnf import Grammar, parse_gbnf
 from guideway.context_free.lark.grammar import LarkGrammar
 from guideway.context_free.lark.reader import read_lark
 from guideway.context_free.lark.source import Lark
-from guideway.json_schema import resources
 from guideway.json_schema.formats import FORMATS
 from guideway.json_schema.parser import parse_json_schema
+from guideway.json_schema.resources import find_draft, schemas_in
 from guideway.json_schema.source import Formats, JsonSchema
 from guideway.json_schema.text import Json, extend, read_json, show
-from guideway.json_schema.tree import Address, Keywords, kind_of, read_pattern
+from guideway.json_schema.tree import (
+    ANNOTATIONS,
+    ASSERTED,
+    KEYWORDS,
+    KIND_OF,
+    LATEST,
+    NAMING,
+    Address,
+    Draft,
+    Keywords,
+    kind_of,
+    read_pattern,
+)
 from guideway.python_types.source import type_source
 from guideway.regex import tree
 from guideway.regex.parser import parse_regex
@@ -63,54 +75,8 @@ class Enforced:
     how: str
 
 
-_HOW: Final = {
-    "type": "only values of these types can start",
-    "minimum maximum exclusiveMinimum exclusiveMaximum": (
-        "an automaton over the digits, for every spelling of a number"
-    ),
-    "multipleOf": "an automaton over the digits that tracks the remainder",
-    "minLength maxLength": "characters are counted",
-    "format": "the automaton of the format",
-    resources.JSON_TEXT: "JSON of its schema, spelled inside a string",
-    "properties": "a trie of the keys; no key comes twice",
-    "required": "the object cannot end before these keys",
-    "patternProperties": "the automata of all key patterns run side by side",
-    "additionalProperties": "other keys are read to their end; none comes twice",
-    "propertyNames": "an automaton that every key satisfies",
-    "minProperties maxProperties": "members are counted",
-    "dependencies dependentRequired dependentSchemas": (
-        "a condition that is tracked member by member"
-    ),
-    "items prefixItems additionalItems": "item by item",
-    "minItems maxItems": "items are counted",
-    "uniqueItems": "items are remembered by value; an equal one cannot end",
-    "contains minContains maxContains": "matching items are counted",
-    "unevaluatedProperties": "members that other keywords evaluate are tracked one by one",
-    "unevaluatedItems": "items that other keywords evaluate are tracked one by one",
-    "allOf": "intersected with the keywords beside it",
-    "anyOf": "alternatives; shared parts are followed once",
-    "oneOf": "alternatives, each without its overlap with the others",
-    "not": "the complement, keyword by keyword",
-    "if then else": "(if and then) or (not if and else)",
-    "$ref": "replaced by the schema it refers to",
-    "$dynamicRef $recursiveRef": "replaced by the schema it refers to from here",
-}
-_HOW_OF: Final = {name: how for names, how in _HOW.items() for name in names.split()}
 _BOUND: Final = re.compile(r"^=|~[0-9]+$")
 _MERGED: Final = frozenset(("allOf", "$ref", "$dynamicRef", "$recursiveRef"))
-_NAMES: Final = frozenset(
-    (
-        *("$schema", "$id", "id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$vocabulary"),
-        *("$defs", "definitions"),
-    )
-)
-_ANNOTATIONS: Final = frozenset(
-    (
-        *("title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"),
-        *("$comment", "contentEncoding", "contentMediaType", "contentSchema"),
-    )
-)
-ABOUT_ONE_TYPE: Final = {**resources.KIND_OF, resources.JSON_TEXT: "string"}
 # Keywords that have no effect without one of these others.
 _NEEDS: Final = {
     "then": ("if",),
@@ -130,11 +96,11 @@ def schema_keywords(source: JsonSchema) -> Iterator[Enforced]:
     """
     document = parse_json_schema(source)
     read = set(map(_place, document.schemas))
-    draft: resources.Draft = resources.LATEST
+    draft: Draft = LATEST
     for uri, text in (("", source.text), *source.resource_texts):
         raw = read_json(text)
         said = raw if isinstance(raw, dict) else {}
-        draft = resources.find_draft(said.get("$schema"), uri, draft)
+        draft = find_draft(said.get("$schema"), uri, draft)
         yield from _Listing(uri, draft, read, source.formats).of(raw)
 
 
@@ -147,7 +113,7 @@ def _place(address: Address) -> str:
 class _Listing:
     """Lists one document; `read` are the addresses of the schemas that are used."""
 
-    def __init__(self, uri: str, draft: resources.Draft, read: set[str], formats: Formats) -> None:
+    def __init__(self, uri: str, draft: Draft, read: set[str], formats: Formats) -> None:
         self._uri, self._draft, self._read, self._formats = uri, draft, read, formats
 
     def of(self, root: Json) -> Iterator[Enforced]:
@@ -161,18 +127,17 @@ class _Listing:
                     place = extend(pointer, name)
                     shown = f"{self._uri}#{place}" if self._uri else place
                     yield Enforced(shown, name, *self._standing_of(raw, name, used))
-                todo.extend(reversed(list(resources.schemas_in(pointer, raw))))
+                todo.extend(reversed(list(schemas_in(pointer, raw))))
 
     def _standing_of(self, raw: Mapping[str, Json], name: str, used: bool) -> tuple[Standing, str]:
-        if used or name not in resources.READ:
+        if used or name not in KEYWORDS:
             return self._standing(raw, name)
         return "unused", "nothing refers to the schema it stands in"
 
     def _standing(self, raw: Mapping[str, Json], name: str) -> tuple[Standing, str]:
         if name == "format" and self._formats == "annotation":
             return "annotation", 'formats="annotation"'
-        first, last = resources.READ.get(name, (0, 0))
-        if not first <= self._draft <= last:
+        if name not in ASSERTED[self._draft]:
             return self._silent(name)
         if "$ref" in raw and self._draft <= 7 and name != "$ref":
             return "inert", f"in draft {self._draft}, keywords beside $ref are ignored"
@@ -186,13 +151,13 @@ class _Listing:
         return "merged" if name in _MERGED else "exact", _how(raw, name)
 
     def _silent(self, name: str) -> tuple[Standing, str]:
-        if name in _NAMES:
+        if name in NAMING:
             return "names", "names schemas, or says where they are"
-        if name in resources.READ:
+        if name in KEYWORDS:
             return "annotation", f"not a keyword of draft {self._draft}"
-        if name in _ANNOTATIONS:
+        if name in ANNOTATIONS:
             return "annotation", "does not restrict values"
-        hint = did_you_mean(name, [*resources.READ, *_NAMES, *_ANNOTATIONS])
+        hint = did_you_mean(name, [*KEYWORDS, *NAMING, *ANNOTATIONS])
         return "annotation", f"not a keyword of any draft{hint}"
 
 
@@ -201,7 +166,7 @@ def _why_inert(raw: Mapping[str, Json], name: str) -> str:
     needed = _NEEDS.get(name, ())
     if needed and not any(other in raw for other in needed):
         return f"it has no effect without {' or '.join(needed)}"
-    kind = ABOUT_ONE_TYPE.get(name)
+    kind = KIND_OF.get(name)
     types = Keywords(raw, "").types()
     if kind == "number" and "integer" in types:
         return ""
@@ -210,7 +175,7 @@ def _why_inert(raw: Mapping[str, Json], name: str) -> str:
 
 def _how(raw: Mapping[str, Json], name: str) -> str:
     special = _SPECIAL.get(name)
-    return _HOW_OF[name] if special is None else special(raw)
+    return KEYWORDS[name].how if special is None else special(raw)
 
 
 def _values(raw: Mapping[str, Json]) -> str:
@@ -225,13 +190,13 @@ def _pattern(raw: Mapping[str, Json]) -> str:
     pattern = read_pattern(str(raw["pattern"]), "")
     looks = pattern.has(tree.Look, tree.Boundary)
     with_looks = ", intersected with its lookaround" if looks else ""
-    return f"an automaton that finds it anywhere in the string{with_looks}"
+    return KEYWORDS["pattern"].how + with_looks
 
 
 def _length(raw: Mapping[str, Json]) -> str:
     formatted = ["format"] if raw.get("format") in FORMATS else []
     beside = [*(["pattern"] if "pattern" in raw else []), *formatted]
-    said = _HOW_OF["minLength"]
+    said = KEYWORDS["minLength"].how
     return f"{said}, in step with the automaton of {' and '.join(beside)}" if beside else said
 
 
@@ -240,12 +205,14 @@ _SPECIAL: Final[dict[str, Callable[[Mapping[str, Json]], str]]] = {
     "pattern": _pattern,
     **dict.fromkeys(("minLength", "maxLength"), _length),
     "additionalProperties": lambda raw: (
-        _HOW_OF["additionalProperties"] if raw["additionalProperties"] else "no other key can start"
+        KEYWORDS["additionalProperties"].how
+        if raw["additionalProperties"]
+        else "no other key can start"
     ),
     "uniqueItems": lambda raw: (
-        _HOW_OF["uniqueItems"] if raw["uniqueItems"] else "false has no effect"
+        KEYWORDS["uniqueItems"].how if raw["uniqueItems"] else "false has no effect"
     ),
-    "$ref": lambda raw: f"{_HOW_OF['$ref']}: {show(raw['$ref'])}",
+    "$ref": lambda raw: f"{KEYWORDS['$ref'].how}: {show(raw['$ref'])}",
 }
 
 

@@ -22,13 +22,14 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias, cast
 from typing import Literal as OneOf
 
-from guideway.api.linting.enforcement import ABOUT_ONE_TYPE, schema_keywords
+from guideway.api.linting.enforcement import schema_keywords
 from guideway.constraint.compile import compile as compile_source
 from guideway.constraint.compiled import CompiledConstraint
 from guideway.errors import GuidewayError, SourceError, brief
 from guideway.extras import installed
 from guideway.json_schema.source import JsonSchema
 from guideway.json_schema.text import Json
+from guideway.json_schema.tree import KIND_OF
 from guideway.language.budget import Budget, Meter
 from guideway.language.fuel import metered
 from guideway.python_types.source import type_source
@@ -372,9 +373,9 @@ def _conditions(site: Site, raw: Mapping[str, Any]) -> Iterator[str]:
         "list": isinstance(value, list),
         "several": isinstance(value, list | dict) and len(cast("list[Any]", value)) > 1,
         "remote": not str(raw.get("$ref", "#")).startswith("#"),
-        "siblings": not raw.keys().isdisjoint(ABOUT_ONE_TYPE),
+        "siblings": not raw.keys().isdisjoint(KIND_OF),
         "combined": keyword not in _COMBINED and not raw.keys().isdisjoint(_COMBINED),
-        "untyped": keyword in ABOUT_ONE_TYPE.keys() - _SHAPES and "type" not in raw,
+        "untyped": keyword in KIND_OF.keys() - _SHAPES and "type" not in raw,
         "false": value is False,
         "true": value is True,
         "root": site.place.count("/") == 1,

@@ -17,9 +17,8 @@ from typing import Any, Final, TypeAlias
 
 from guideway.errors import GuidewayError
 from guideway.json_schema.formats import FORMATS
-from guideway.json_schema.resources import LATEST, Draft, find_draft
+from guideway.json_schema.resources import find_draft
 from guideway.json_schema.satisfiability.parts import (
-    ASSERTED,
     BELOW,
     DEPENDENT,
     GROUPS,
@@ -41,7 +40,7 @@ from guideway.json_schema.satisfiability.parts import (
     schemas_at,
 )
 from guideway.json_schema.text import Json, write_plain
-from guideway.json_schema.tree import OF_SCALARS, TYPES, factor_of
+from guideway.json_schema.tree import ASSERTED, LATEST, OF_SCALARS, TYPES, Draft, factor_of
 
 Lowers = Callable[[str], bool]
 _MOST_MEETING: Final = 256  # branches of a late part

@@ -10,8 +10,8 @@ from typing import Any, Final, TypeAlias, TypeVar, cast
 from urllib.parse import unquote
 
 from guideway.errors import GuidewayError
-from guideway.json_schema.resources import JSON_TEXT, LISTS, MAPS, PLACES, READ, Draft
 from guideway.json_schema.text import Json, extend, steps
+from guideway.json_schema.tree import ASSERTED, JSON_TEXT, LISTS, MAPS, PLACES, Draft
 from guideway.regex.parser import parse_search
 from guideway.regex.tree import Back, Boundary, Look
 
@@ -355,12 +355,6 @@ class Instances:
             return True
         return False
 
-
-ASSERTED: Final[dict[Draft, frozenset[str]]] = {
-    draft: frozenset(name for name, (first, last) in READ.items() if first <= draft <= last)
-    for draft in (4, 6, 7, 2019, 2020)
-}
-"""Asserting keywords by draft."""
 
 GROUPS: Final = ("anyOf", "oneOf", "allOf")
 """Keywords with a list of schemas for the same instance."""
