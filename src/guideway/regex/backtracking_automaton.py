@@ -22,7 +22,7 @@ from guideway.regex.backtracking_program import (
     whole_program,
 )
 from guideway.regex.tree import Pattern
-from guideway.sources.reading import describe_place
+from guideway.sources.reading import where
 
 ALL: Final = 0
 NONE: Final = 1
@@ -343,13 +343,10 @@ class Machine:
         if len(found) == 1:
             (held,) = found
             return self.languages.opposite(held) if step.negated else held
-        text, at = self._program.text, step.place
         raise UnsupportedError(
             "lookbehind beyond the beginning of a terminal is not supported here",
             feature="lookbehind",
-            place=describe_place(text, at),
-            text=text,
-            position=at,
+            **where(self._program.text, step.place),
         )
 
     def _pushed(self, step: int, below: int) -> int:

@@ -26,7 +26,7 @@ from guideway.regex.tree import (
 )
 from guideway.regex.tree import Sequence as Parts
 from guideway.regex.unicode import leaf_points, literal_points, word_points
-from guideway.sources.reading import describe_place
+from guideway.sources.reading import where
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,14 +271,11 @@ class _Compiler:
         return self._refused(what, "backreference", node)
 
     def _refused(self, what: str, feature: str, node: Node) -> UnsupportedError:
-        text = self._pattern.text
-        where = "here" if self._begun else "in a terminal"
+        inside = "here" if self._begun else "in a terminal"
         return UnsupportedError(
-            f"{what} is not supported {where}; write the pattern without it",
+            f"{what} is not supported {inside}; write the pattern without it",
             feature=feature,
-            place=describe_place(text, node.place),
-            text=text,
-            position=node.place,
+            **where(self._pattern.text, node.place),
         )
 
 

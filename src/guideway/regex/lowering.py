@@ -30,7 +30,7 @@ from guideway.regex.tree import (
     Sequence,
     children,
 )
-from guideway.sources.reading import describe_place
+from guideway.sources.reading import where
 
 MOST_NESTED = 12  # levels of nested lookaheads
 _ENDS = ("text end", "last line end", "line end")
@@ -58,13 +58,10 @@ def _lowered(pattern: Pattern, spell: Spell, *, search: bool) -> Expr:
 
 
 def _refuse_reference(pattern: Pattern, what: str, node: Node) -> UnsupportedError:
-    text, position = pattern.text, node.place
     return UnsupportedError(
         f"{what} is not supported here; write the pattern without it",
         feature="backreference",
-        place=describe_place(text, position),
-        text=text,
-        position=position,
+        **where(pattern.text, node.place),
     )
 
 

@@ -9,17 +9,23 @@ from os import PathLike
 from pathlib import Path
 from typing import cast
 
-from guideway.errors import LimitError, SourceError, UnsupportedError, brief
+from guideway.errors import LimitError, SourceError, UnsupportedError, Where, brief
 
 
-def describe_place(text: str, position: int) -> str:
-    r"""Line and column of an offset, counted from 1.
+def describe_place(text: str, position: int, path: str = "") -> str:
+    r"""Line and column of an offset, counted from 1, after the path of an imported text.
 
     >>> describe_place("ab\ncd", 4)
     'line 2, column 2'
     """
-    line_start = text.rfind("\n", 0, position) + 1
-    return f"line {text.count(chr(10), 0, position) + 1}, column {position - line_start + 1}"
+    column = position - text.rfind("\n", 0, position)
+    found = f"line {text.count(chr(10), 0, position) + 1}, column {column}"
+    return f"{path}, {found}" if path else found
+
+
+def where(text: str, position: int, path: str = "") -> Where:
+    """An offset in a text, for an error."""
+    return {"place": describe_place(text, position, path), "text": text, "position": position}
 
 
 class Cursor:
@@ -58,18 +64,13 @@ class Cursor:
         return found.group() if found else ""
 
     def error(self, message: str, at: int) -> SourceError:
-        place = describe_place(self.text, at)
-        return SourceError(message, place=place, text=self.text, position=at)
+        return SourceError(message, **where(self.text, at))
 
     def unsupported(self, message: str, feature: str, at: int) -> UnsupportedError:
-        place = describe_place(self.text, at)
-        return UnsupportedError(message, feature=feature, place=place, text=self.text, position=at)
+        return UnsupportedError(message, feature=feature, **where(self.text, at))
 
     def exceeded(self, message: str, limit: str, given: int | None, at: int) -> LimitError:
-        place = describe_place(self.text, at)
-        return LimitError(
-            message, limit=limit, given=given, place=place, text=self.text, position=at
-        )
+        return LimitError(message, limit=limit, given=given, **where(self.text, at))
 
 
 MARK = "\ufeff"

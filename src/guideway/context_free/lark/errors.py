@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Final
 
-from guideway.context_free.lark.extensions import CLOSE, OPEN, Extended, Part, place_in
+from guideway.context_free.lark.extensions import CLOSE, OPEN, Extended, Part
 from guideway.errors import (
     GuidewayError,
     LimitError,
@@ -17,6 +17,7 @@ from guideway.errors import (
     UnsupportedError,
 )
 from guideway.sources.names import did_you_mean
+from guideway.sources.reading import where
 
 _UNINTENDED: Final = (
     AssertionError, AttributeError, ImportError, LookupError, re.error, SyntaxError, TypeError,
@@ -108,15 +109,12 @@ class Reading:
         for path, read in self.texts.items():
             found = definition(name, read.original)
             if found is not None:
-                return LimitError(
-                    message, limit=limit, given=given, needed=needed,
-                    place=place_in(path, read.original, found.start()),
-                    text=read.original, position=found.start(),
-                )  # fmt: skip
+                place = where(read.original, found.start(), path)
+                return LimitError(message, limit=limit, given=given, needed=needed, **place)
         return LimitError(message, limit=limit, given=given, needed=needed)
 
     def of_part(self, part: Part, message: str) -> SourceError:
-        return SourceError(message, place=part.place, text=part.text, position=part.position)
+        return SourceError(message, **where(part.text, part.position, part.path))
 
     def placed(self, message: str, position: int | None, path: str = "") -> SourceError:
         """Error at a position of the text in `path`."""
@@ -125,8 +123,7 @@ class Reading:
         if position is None:
             return SourceError(message, text=read.original)
         position = read.before(min(position, len(read.text)))
-        where = place_in(path, read.original, position)
-        return SourceError(message, place=where, text=read.original, position=position)
+        return SourceError(message, **where(read.original, position, path))
 
     def _written(self, found: re.Match[str]) -> str:
         """Source text of a part, which Lark names by number."""

@@ -24,7 +24,7 @@ from guideway.errors import LimitError, SourceError, UnsupportedError
 from guideway.json_schema.source import JsonSchema
 from guideway.json_schema.text import Json, read_json, show
 from guideway.sources.names import did_you_mean
-from guideway.sources.reading import describe_place
+from guideway.sources.reading import describe_place, where
 from guideway.sources.regions import Others, Special, Substring, substring
 from guideway.sources.sources import Either, Source
 
@@ -97,13 +97,7 @@ class Part:
 
     def place_of(self, position: int) -> str:
         """Place of a position of `text` for messages."""
-        return place_in(self.path, self.text, position)
-
-
-def place_in(path: str, text: str, position: int) -> str:
-    """Place in a grammar for messages; `path` is that of an imported one, or ""."""
-    found = describe_place(text, position)
-    return f"{path}, {found}" if path else found
+        return describe_place(self.text, position, self.path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,9 +147,7 @@ def check_unmarked(read: Extended, path: str) -> None:
     if found is not None:
         raise SourceError(
             "a grammar must not contain U+FDD0 and U+FDD1, which are not characters",
-            place=place_in(path, read.original, found.start()),
-            text=read.original,
-            position=found.start(),
+            **where(read.original, found.start(), path),
         )
 
 
@@ -361,19 +353,17 @@ class _Reader:
         return self._replace(begin, empty.end(), "")
 
     def _wrong(self, message: str, at: int) -> SourceError:
-        return SourceError(message, place=self._place(at), text=self._text, position=at)
+        return SourceError(message, **where(self._text, at, self._path))
 
     def _refused(self, why: str, feature: str, at: int) -> UnsupportedError:
         return UnsupportedError(
             f"{feature} is not supported: {why}",
             feature=feature,
-            place=self._place(at),
-            text=self._text,
-            position=at,
+            **where(self._text, at, self._path),
         )
 
     def _place(self, at: int) -> str:
-        return place_in(self._path, self._text, at)
+        return describe_place(self._text, at, self._path)
 
 
 def _is_strings(value: Json) -> bool:

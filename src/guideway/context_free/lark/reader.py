@@ -23,7 +23,7 @@ from guideway.language.fuel import spend
 from guideway.regex.parser import parse_regex
 from guideway.regex.tree import Anchor, Boundary, Look, refers_by_number
 from guideway.sources.names import did_you_mean
-from guideway.sources.reading import describe_place
+from guideway.sources.reading import where
 from guideway.sources.regions import Substring
 
 MOST_COPIED: Final = 1 << 15
@@ -61,12 +61,7 @@ def check_size(text: str) -> None:
             spend(_PAID)
         elif found["unclosed"]:
             what = "string" if found[0] == '"' else "regex"
-            raise SourceError(
-                f"this {what} is never closed",
-                place=describe_place(text, found.start()),
-                text=text,
-                position=found.start(),
-            )
+            raise SourceError(f"this {what} is never closed", **where(text, found.start()))
 
 
 def check_terminals(reading: Reading) -> None:

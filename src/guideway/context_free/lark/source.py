@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias, cast, get_args
 
 from guideway.context_free.lark.errors import definition, within
-from guideway.context_free.lark.extensions import Extended, Part, check_unmarked, extend, place_in
+from guideway.context_free.lark.extensions import Extended, Part, check_unmarked, extend
 from guideway.context_free.lark.grammar import Indentation, LarkTerminal
 from guideway.context_free.shipped import importable
 from guideway.errors import LimitError, SourceError, UnsupportedError, brief
 from guideway.sources.names import did_you_mean
-from guideway.sources.reading import MARK, checked_path, describe_place, holds, read_file
+from guideway.sources.reading import MARK, checked_path, describe_place, holds, read_file, where
 from guideway.sources.sources import Source, check_option, check_text
 
 Lexer: TypeAlias = Literal["contextual", "dynamic"]
@@ -301,13 +301,10 @@ def _first_existing(paths: list[str], texts: _Texts, *, relative: bool) -> tuple
 
 
 def _absent(name: str, texts: _Texts, importing: str, place: int, *, nested: bool) -> SourceError:
-    where = "an imported grammar, " if nested else ""
     return SourceError(
         f"there is no grammar {name!r} to import{did_you_mean(name, texts.names())}; "
         "imports= takes texts by name, or folders",
-        place=where + describe_place(importing, place),
-        text=importing,
-        position=place,
+        **where(importing, place, "an imported grammar" if nested else ""),
     )
 
 
@@ -339,23 +336,22 @@ def regexes_placed(source: Lark, terminals: Iterable[LarkTerminal]) -> Generator
         found = None if about is None else _find_terminal(about, source)
         if found is None:
             raise
-        path, text, position = found
         said = str(error).partition("\n")[0]
-        raise error.at(place_in(path, text, position), said, text=text, position=position) from None
+        raise error.at(message=said, **where(*found)) from None
 
 
 def place_of(terminal: LarkTerminal, source: Lark) -> str:
     """Place where a terminal is defined or occurs in a rule; "" if unknown."""
     found = _find_terminal(terminal, source)
-    return "" if found is None else place_in(*found)
+    return "" if found is None else describe_place(*found)
 
 
-def _find_terminal(about: LarkTerminal, source: Lark) -> tuple[str, str, int] | None:
-    """Path and text of a grammar, and the position of a terminal in it."""
+def _find_terminal(about: LarkTerminal, source: Lark) -> tuple[str, int, str] | None:
+    """Text of a grammar, the position of a terminal in it, and its path."""
     texts = {path: read.original for path, read in source.extended.items()}
     alias = re.search(rf"->[ \t]*{about.name}\b", source.text)  # of an import
     own = (("", found) for found in (definition(about.name, source.text), alias))
     defined = ((path, definition(about.name, text)) for path, text in texts.items())
     written = ((path, re.search(re.escape(about.written), text)) for path, text in texts.items())
     path, found = next((each for each in chain(own, defined, written) if each[1]), ("", None))
-    return None if found is None else (path, texts[path], found.start())
+    return None if found is None else (texts[path], found.start(), path)
