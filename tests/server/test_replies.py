@@ -42,17 +42,17 @@ def grown(form: Form, result: Result[Any]) -> tuple[Reply, Reply, list[int]]:
     replies = [form.begun(result.text[:count]) for count in range(len(result.text) + 1)]
     for reply in (*replies, form.reply(result)):
         for delta in growth.more(reply):
-            if delta.kind != "call":
-                texts[delta.kind] += delta.text
-            elif delta.call is not None:
-                assert delta.number == len(calls)
-                calls.append(delta.call)
-                parts.append(0)
-            else:
-                kind, name = field_of(calls[delta.number])
-                inside = calls[delta.number][kind]
-                calls[delta.number] |= {kind: {**inside, name: inside[name] + delta.text}}
-                parts[delta.number] += 1
+            for call in delta.pop("tool_calls", ()):
+                number = call.pop("index")
+                if number == len(calls):
+                    calls.append(call)
+                    parts.append(0)
+                    continue
+                kind, name = field_of(calls[number])
+                calls[number][kind][name] += call[kind][name]
+                parts[number] += 1
+            for kind, text in delta.items():
+                texts[kind] += text
     whole = growth.named(form.reply(result))
     reasoning = None if whole.reasoning is None else texts["reasoning_content"]
     content = texts["content"] if whole.content is not None else texts["content"] or None

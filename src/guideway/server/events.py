@@ -11,10 +11,11 @@ from guideway.generation.row.result import Result
 from guideway.generation.row.trace import TracedStep
 from guideway.server import answers
 from guideway.server.answers import Head
+from guideway.server.conversation import CALLS
 from guideway.server.protocol import ChatRequest, CompletionRequest
 from guideway.server.reading import Asked
 from guideway.server.refusals import Refusal
-from guideway.server.replies import Delta, Growth, Reply
+from guideway.server.replies import Growth
 
 DONE = "data: [DONE]\n\n"
 
@@ -80,7 +81,7 @@ class ChunkEvents:
         result = part.result
         reply = self._form.begun(part.text) if result is None else self._form.reply(result)
         for delta in self._grown[number].more(reply):
-            yield self._chat_chunk(number, _chat_delta(delta))
+            yield self._chat_chunk(number, delta)
         if result is not None:
             yield self._chat_chunk(number, {}, answers.reason(result, reply))
 
@@ -96,14 +97,6 @@ class ChunkEvents:
     ) -> str:
         choice = {"index": number, **text, "logprobs": logprobs, "finish_reason": ended, **more}
         return _data(self._head.of([choice]))
-
-
-def _chat_delta(delta: Delta) -> dict[str, Any]:
-    if delta.kind != "call":
-        return {delta.kind: delta.text}
-    if delta.call is not None:
-        return {"tool_calls": [{"index": delta.number, **delta.call}]}
-    return {"tool_calls": [{"index": delta.number, delta.key[0]: {delta.key[1]: delta.text}}]}
 
 
 class ResponseEvents:
@@ -129,13 +122,14 @@ class ResponseEvents:
         self._trace += part.steps
         result = part.result
         reply = self._form.begun(part.text) if result is None else self._form.reply(result)
-        deltas = [*self._grown.more(reply)]
         reply = self._grown.named(reply)
         items = answers.items_of(reply, self.head.id, "completed", self._traced())
-        for delta in deltas:
-            place = _place(delta, reply)
-            yield from self._open(place, items)
-            yield self._delta(delta.text, place, items[place])
+        for place, item in enumerate(items):
+            new = self._grown.new(item["id"], _text_of(item))
+            if new or item["type"] in CALLS:
+                yield from self._open(place, items)
+            if new:
+                yield self._delta(new, place, item)
         if result is None:
             return
         status = answers.status_of(result)
@@ -212,12 +206,10 @@ _FIELDS: Final = {
 """The events of the kinds of items, and the fields that grow."""
 
 
-def _place(delta: Delta, reply: Reply) -> int:
-    """The item that a part belongs to, in the order of `answers.items_of`."""
-    before = int(reply.reasoning is not None)
-    if delta.kind == "call":
-        return before + int(reply.content is not None) + delta.number
-    return before if delta.kind == "content" else 0
+def _text_of(item: Mapping[str, Any]) -> str:
+    """The text of an item that grows."""
+    field = _FIELDS[item["type"]][1]
+    return item["content"][0]["text"] if field == "content" else item[field]
 
 
 Events: TypeAlias = ChunkEvents | ResponseEvents

@@ -136,49 +136,38 @@ def custom_call(name: str, given: str, number: str) -> Call:
     return {"id": number, "type": "custom", "custom": {"name": name, "input": given}}
 
 
-@dataclass(frozen=True, slots=True)
-class Delta:
-    """A new part of a reply."""
-
-    kind: str  # "reasoning_content", "content", or "call"
-    text: str  # the new text: of a call, of its arguments or input
-    number: int = 0  # which call
-    call: Call | None = None  # in the first part of a call, the call with empty arguments
-    key: tuple[str, str] = ("", "")  # where the text of a call belongs, see `field_of`
-
-
 class Growth:
-    """One reply that grows: the parts that were sent, and the ids of its calls."""
+    """One reply that grows: how much of its texts was sent, and the ids of its calls."""
 
     def __init__(self) -> None:
-        self._sent: dict[tuple[str, int], int] = {}
+        self._sent: dict[object, int] = {}
         self._ids = list[str]()
 
-    def more(self, reply: Reply) -> Iterator[Delta]:
-        """The parts of a reply that were not sent."""
-        yield from self._text("reasoning_content", 0, reply.reasoning or "")
-        yield from self._text("content", 0, reply.content or "")
+    def more(self, reply: Reply) -> Iterator[dict[str, Any]]:
+        """The parts of a reply that were not sent, as deltas of chat completions."""
+        for kind, text in (("reasoning_content", reply.reasoning), ("content", reply.content)):
+            if new := self.new(kind, text or ""):
+                yield {kind: new}
         for number, call in enumerate(self.named(reply).calls):
             kind, name = field_of(call)
-            if number == len(self._ids):
-                self._ids.append(call["id"] or uuid.uuid4().hex[:9])  # as long as Mistral's
-                begun = {**call, "id": self._ids[number], kind: {**call[kind], name: ""}}
-                yield Delta("call", "", number, begun, (kind, name))
-            yield from self._text("call", number, call[kind][name], (kind, name))
+            if number not in self._sent:
+                begun = {**call, kind: {**call[kind], name: ""}}
+                yield {"tool_calls": [{"index": number, **begun}]}
+            if new := self.new(number, call[kind][name]):
+                yield {"tool_calls": [{"index": number, kind: {name: new}}]}
+
+    def new(self, key: object, text: str) -> str:
+        """The end of a text that was not sent; `key` tells the texts of a reply apart."""
+        sent = self._sent.get(key, 0)
+        self._sent[key] = max(sent, len(text))
+        return text[sent:]
 
     def named(self, reply: Reply) -> Reply:
-        """The reply with the ids that were sent."""
-        ids = dict(enumerate(self._ids))
-        calls = [{**call, "id": ids.get(n, call["id"])} for n, call in enumerate(reply.calls)]
-        return replace(reply, calls=calls)
-
-    def _text(
-        self, kind: str, number: int, text: str, key: tuple[str, str] = ("", "")
-    ) -> Iterator[Delta]:
-        sent = self._sent.get((kind, number), 0)
-        if len(text) > sent:
-            self._sent[kind, number] = len(text)
-            yield Delta(kind, text[sent:], number, None, key)
+        """The reply, each of its calls with the id that it had first, or a new one."""
+        for call in reply.calls[len(self._ids) :]:
+            self._ids.append(call["id"] or uuid.uuid4().hex[:9])  # as long as Mistral's
+        pairs = zip(reply.calls, self._ids, strict=False)
+        return replace(reply, calls=[{**call, "id": number} for call, number in pairs])
 
 
 def field_of(call: Call) -> tuple[str, str]:
