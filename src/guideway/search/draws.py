@@ -10,8 +10,10 @@ from collections.abc import Sequence as Listed
 from dataclasses import dataclass
 from typing import cast
 
+import numpy as np
 import torch
 from jaxtyping import Float
+from numpy.typing import NDArray
 from torch import Tensor
 
 from guideway.generation.row.sequence import Sequence
@@ -22,11 +24,7 @@ from guideway.search.base import Scores
 
 def log_sum(logs: Iterable[float]) -> float:
     """Logarithm of a sum of numbers given by their logarithms."""
-    terms = list(logs)
-    top = max(terms, default=-math.inf)
-    if top == -math.inf:
-        return top
-    return top + math.log(math.fsum(math.exp(each - top) for each in terms))
+    return float(np.logaddexp.reduce([*logs]))
 
 
 def log_mean(logs: Listed[float]) -> float:
@@ -52,18 +50,11 @@ def stratified(logs: Listed[float], uniforms: Listed[float]) -> list[int]:
     >>> stratified([math.log(0.5), math.log(0.25), math.log(0.25)], [0.9, 0.9, 0.1, 0.9])
     [0, 0, 1, 2]
     """
-    top = max(logs)
-    shares = [math.exp(each - top) for each in logs]
-    part = math.fsum(shares) / len(uniforms)
-    last = max(place for place, share in enumerate(shares) if share)
-    drawn = list[int]()
-    place, end = 0, shares[0]
-    for number, uniform in enumerate(uniforms):
-        while place < last and end <= (number + uniform) * part:
-            place += 1
-            end += shares[place]
-        drawn.append(place)
-    return drawn
+    shares: NDArray[np.float64] = np.exp(np.array(logs) - max(logs))
+    ends, count = shares.cumsum(), len(uniforms)
+    places = (np.arange(count) + np.array(uniforms)) / count * ends[-1]
+    found = np.minimum(np.searchsorted(ends, places, "right"), np.flatnonzero(shares)[-1])
+    return [int(place) for place in found]
 
 
 @dataclass(frozen=True, slots=True)
