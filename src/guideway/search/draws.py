@@ -52,9 +52,10 @@ def stratified(logs: Listed[float], uniforms: Listed[float]) -> list[int]:
     """
     shares: NDArray[np.float64] = np.exp(np.array(logs) - max(logs))
     ends, count = shares.cumsum(), len(uniforms)
-    places = (np.arange(count) + np.array(uniforms)) / count * ends[-1]
-    found = np.minimum(np.searchsorted(ends, places, "right"), np.flatnonzero(shares)[-1])
-    return [int(place) for place in found]
+    places: NDArray[np.float64] = (np.arange(count) + np.array(uniforms)) / count * ends[-1]
+    found: list[int] = ends.searchsorted(places, "right").tolist()
+    last = int(np.flatnonzero(shares)[-1])
+    return [min(place, last) for place in found]
 
 
 @dataclass(frozen=True, slots=True)
