@@ -157,14 +157,15 @@ def test_the_sums_of_a_gedi_pair_are_those_of_the_text_so_far():
     pair = GediTerm(leaf(wanted), leaf(unwanted), 2.0, 0, 1)
     ensemble = Ensemble(guided(leaf(base), [pair]))
     cache, _ = ensemble.prefill([((0,), (1,), (2,)), ((0,), (1,), (2,))])
-    assert cache.sums[pair.wanted].tolist() == [0, 0]
+    assert cache.last[pair.wanted].logsumexp(1).tolist() == pytest.approx([0, 0], abs=1e-6)
     for tokens in ([[0, 1], [2, 2]], [[2], [1]]):
         cache, _ = ensemble.extend(cache, torch.tensor(tokens))
     cache = ensemble.select(cache, [1, 0])
     for row, text in ((1, (0, 1, 2)), (0, (2, 2, 1))):
         for each, start in ((pair.wanted, 1), (pair.unwanted, 2)):
             expected = score(Ensemble.of(reading(each).model), ((start,),), [text], [False])[0]
-            assert cache.sums[each][row].item() == pytest.approx(expected, abs=1e-5)
+            found = cache.last[each][row].logsumexp(0).item()
+            assert found == pytest.approx(expected, abs=1e-5)
 
 
 def test_scores_below_a_filter_are_those_of_one_step_at_a_time():
@@ -192,5 +193,5 @@ def stepwise(ensemble, prompts, texts, before, token):
         nexts.add(3)
     allowed = torch.tensor([[token in nexts for token in range(4)]])
     contexts = [TextContext.of(before, LETTERS)]
-    rows = evaluate(ensemble.node, Step(logits, allowed, LETTERS, cache.sums, contexts))
+    rows = evaluate(ensemble.node, Step(logits, allowed, LETTERS, contexts))
     return float(rows.closed(allowed).log_softmax(1)[0, token])

@@ -314,10 +314,10 @@ def test_rows_that_still_draw_come_in_the_order_of_their_batch(monkeypatch: pyte
     """The second row waits at the first token, the first row at the second."""
     whole, rows = ensemble(FAKE), [row(FAKE, 1), row(FAKE, 3)]
     batch = Batch.of(rows, whole.device)
-    cache, logits = whole.prefill([each.request.prompts for each in rows])
+    _, logits = whole.prefill([each.request.prompts for each in rows])
     columns = {leaf: each[:, None].repeat(1, 2, 1) for leaf, each in logits.items()}
 
-    def take(_: Any, __: Any, ___: Any, batch: Batch, places: list[int], *____: Any) -> list[int]:
+    def take(_: Any, __: Any, batch: Batch, places: list[int], *___: Any) -> list[int]:
         if len(places) == 1:
             return [0]
         batch.rows[0].tokens.append(7)
@@ -325,5 +325,5 @@ def test_rows_that_still_draw_come_in_the_order_of_their_batch(monkeypatch: pyte
 
     monkeypatch.setattr(step, "take", take)
     drafts = [Draft((7,), (("forced", 0),)), NO_DRAFT]
-    verified = step.verified(whole, batch, cache, columns, {}, drafts, step.on_time)
+    verified = step.verified(whole, batch, columns, drafts, step.on_time)
     assert verified[1:] == ([1, 0], [0, 1])

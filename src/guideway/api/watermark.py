@@ -112,26 +112,24 @@ def _pieces(
     )
     asked = prompt if isinstance(prompt, str) else ""
 
-    def rows(logits: Any, sums: Any, first: int, count: int) -> Tensor:
+    def rows(logits: Any, first: int, count: int) -> Tensor:
         texts = list[TextContext]()
         if ensemble.reads_texts:
             texts = [
                 TextContext.of(tokens[:n], ensemble.vocabulary, asked, reads[0].joint)
                 for n in range(first, first + count)
             ]
-        step = Step(logits, everything.expand(count, -1), ensemble.vocabulary, sums, texts)
+        step = Step(logits, everything.expand(count, -1), ensemble.vocabulary, texts)
         return evaluate(ensemble.node, step).closed(None)
 
     if tokens:
-        yield 0, rows(logits, cache.sums, 0, 1)
+        yield 0, rows(logits, 0, 1)
     for start in range(0, len(tokens) - 1, PIECE):
         piece = torch.tensor([tokens[start : min(start + PIECE, len(tokens) - 1)]])
         piece = piece.to(ensemble.device)
-        before = cache
-        cache, found = ensemble.extend(before, piece)
-        sums = {leaf: each[0] for leaf, each in ensemble.sums(before, found, piece).items()}
+        cache, found = ensemble.extend(cache, piece)
         flat = {leaf: each[0] for leaf, each in found.items()}
-        yield start + 1, rows(flat, sums, start + 1, piece.shape[1])
+        yield start + 1, rows(flat, start + 1, piece.shape[1])
 
 
 SHOWN: Final = 40  # characters around a mistake

@@ -35,7 +35,7 @@ from guideway.constraint.tables import Tables
 from guideway.errors import LimitError, UnsupportedError, warn
 from guideway.generation.draw import Plan, Spread, choose, logits_error
 from guideway.generation.ensemble.alignment import placed
-from guideway.generation.ensemble.ensemble import Ensemble, EnsembleCache, Logits
+from guideway.generation.ensemble.ensemble import NO_LOGITS, Ensemble, EnsembleCache, Logits
 from guideway.generation.ensemble.frames import Frames
 from guideway.generation.row.cursor import end_row, text_row
 from guideway.generation.row.request import Event
@@ -217,7 +217,7 @@ class Board:
         vocabulary = self._ensemble.vocabulary
         packed = self._charts.masks.index_select(0, self._charts.state)
         allowed = unpack(packed, vocabulary.width)
-        rows = evaluate(self._ensemble.node, Step(logits, allowed, vocabulary, {}))
+        rows = evaluate(self._ensemble.node, Step(logits, allowed, vocabulary))
         spread = Spread.of(rows, allowed, held=self._plan.held)
         key = keys(self._plan.streams, self._steps)
         made = choose(spread, spread.values, self._plan, key, self._ceilings, None, None)
@@ -399,7 +399,7 @@ class Captured:
         if places:
             index = send(self._slots, self._ensemble.device)
             own = {leaf: row.index_select(0, index) for leaf, row in logits.items()}
-            take(self._ensemble, EnsembleCache((), len(rows), {}, {}), own, self.batch, places)
+            take(self._ensemble, own, self.batch, places)
         for row in rows:
             row.count()
         events = [row.event() for row in rows]
@@ -434,7 +434,7 @@ class Captured:
         backbones, size = self._ensemble.backbones, len(self._filled)
         each = zip(self._models, frame.memories, backbones, strict=True)
         caches = [model.thaw(own, part.places(slots, size), less) for model, own, part in each]
-        return EnsembleCache(tuple(caches), len(slots), {}, {})
+        return EnsembleCache(tuple(caches), len(slots), NO_LOGITS)
 
     def _set_next(self, frame: Frame, tokens: list[int]) -> None:
         """Set the tokens that the rows read next."""

@@ -11,7 +11,7 @@ from typing import Any, Final, cast
 import torch
 
 from guideway.generation.drafts import Walk
-from guideway.generation.ensemble.ensemble import Ensemble, EnsembleCache, Logits
+from guideway.generation.ensemble.ensemble import NO_LOGITS, Ensemble, EnsembleCache, Logits
 from guideway.generation.ensemble.prompt import PromptReader
 from guideway.generation.row.cursor import text_row
 from guideway.generation.row.sequence import Sequence
@@ -28,7 +28,7 @@ class _Reader:
 
     def __init__(self, ensemble: Ensemble) -> None:
         self.ensemble = ensemble
-        self.cache = EnsembleCache((), 0, {}, {})  # after the first texts
+        self.cache = EnsembleCache((), 0, NO_LOGITS)  # after the first texts
         self._read = dict[int, list[int]]()
 
     def has_room(self, texts: dict[int, list[int]], more: int) -> bool:
@@ -111,7 +111,7 @@ class DraftModel(_ModelDrafter):
         going = [n for n, row in enumerate(rows) if row.most - len(row.tokens) > 1]
         drafted = [list[int]() for _ in rows]
         for count in range(1, most + 1):
-            take(ensemble, self._reader.cache, logits, batch, going)
+            take(ensemble, logits, batch, going)
             going = [n for n in going if batch.rows[n].finish_reason is None]
             for n in going:
                 drafted[n].append(batch.rows[n].tokens[-1])

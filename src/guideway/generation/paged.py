@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 import torch
 
-from guideway.generation.ensemble.ensemble import NO_SUMS, Backbone, Ensemble, EnsembleCache
+from guideway.generation.ensemble.ensemble import Backbone, Ensemble
 from guideway.generation.row.request import Event
 from guideway.generation.row.sequence import Sequence
 from guideway.generation.scheduling import Ahead, Batches
@@ -138,8 +138,7 @@ class PagedRows:
             for leaf, part in each.split(due.logits[each.model][None, index], len(rows)).items()
         }
         batch = Batch.of(rows, ensemble.device)
-        cache = EnsembleCache((), len(rows), NO_SUMS, NO_SUMS)
-        events, accepted, _ = verified(ensemble, batch, cache, logits, NO_SUMS, drafts, on_time)
+        events, accepted, _ = verified(ensemble, batch, logits, drafts, on_time)
         for row, draft, right in zip(rows, drafts, accepted, strict=True):
             row.count(len(draft.tokens), right)
         if speculation is not None:

@@ -132,9 +132,9 @@ def score(
     scoring = _Scoring(ensemble, node, following, asked, joint, nested)
     check_stop()
     cache, first = ensemble.prefill([prompts])
-    opening = scoring.logs(first, cache.sums, [()])[0]
+    opening = scoring.logs(first, [()])[0]
     totals = [0.0] * len(continuations)
-    summed = {leaf: list(totals) for leaf in cache.sums}
+    summed = {leaf: list(totals) for leaf in ensemble.summed}
     for rows in _portions(continuations, ensemble.vocabulary.width * len(ensemble.leaves)):
         check_stop()
         tokens = [tuple(continuations[row]) for row in rows]
@@ -144,11 +144,10 @@ def score(
         )
         begun = ensemble.select(cache, [0] * len(rows))
         _, logits = ensemble.extend(begun, padded)
-        read = ensemble.sums(begun, logits, padded)
-        sums = {leaf: each.flatten() for leaf, each in read.items()}
+        read = {leaf: logits[leaf].logsumexp(2) for leaf in summed}
         flat = {leaf: each.flatten(0, 1) for leaf, each in logits.items()}
         texts = [each[: place + 1] for each in tokens for place in range(longest)]
-        after = scoring.logs(flat, sums, texts).view(len(rows), longest, -1)
+        after = scoring.logs(flat, texts).view(len(rows), longest, -1)
         inner = after[:, :-1].gather(2, padded[:, 1:, None])[:, :, 0]
         end = _end(after, ensemble)
         for place, row in enumerate(rows):
@@ -187,7 +186,6 @@ class _Scoring:
     def logs(
         self,
         logits: Logits,
-        sums: Mapping[Leaf, Float[Tensor, "rows"]],
         texts: Sequence[tuple[int, ...]],
     ) -> Float[Tensor, "rows vocabulary"]:
         """The log-probabilities after each of some texts; NaN where a model errs."""
@@ -196,7 +194,7 @@ class _Scoring:
         allowed = torch.zeros(len(texts), vocabulary.width, dtype=torch.bool)
         for row, text in enumerate(texts):
             allowed[row, list(self.following.get(text, ()))] = True
-        state = Step(logits, allowed.to(self.ensemble.device), vocabulary, sums, contexts)
+        state = Step(logits, allowed.to(self.ensemble.device), vocabulary, contexts)
         rows = evaluate(self.node, state)
         closed, total = rows.closed(state.allowed), rows.total()
         if self.nested:  # what a classifier has changed is a share of what is allowed

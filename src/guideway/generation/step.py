@@ -1,12 +1,10 @@
 """One step of a batch: forward, expression, mask, warp, draw, take; drafted tokens are verified."""
 
 from collections import abc
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import torch
-from torch import Tensor
 
 from guideway.generation.draw import Drawn, Plan, draw
 from guideway.generation.ensemble.ensemble import Ensemble, EnsembleCache, Logits, States
@@ -17,7 +15,6 @@ from guideway.generation.row.sequence import Sequence
 from guideway.generation.row.trace import Recorder
 from guideway.generation.speculation import Speculation, seconds_of
 from guideway.logits.evaluate import Step, evaluate
-from guideway.logits.expr import Leaf
 from guideway.logits.mask import unpack, upload
 from guideway.models.protocol import NO_DRAFT, Draft
 
@@ -77,8 +74,7 @@ def drawn_step(ensemble: Ensemble, batch: Batch, late: Late) -> Stepped:
         raise RuntimeError("there are no logits")
     before, drafts = [len(row.tokens) for row in batch.rows], [NO_DRAFT] * len(batch.rows)
     logits = {leaf: row[:, None] for leaf, row in batch.logits.items()}
-    sums = {leaf: each[:, None] for leaf, each in batch.cache.sums.items()}
-    found = verified(ensemble, batch, batch.cache, logits, sums, drafts, late)
+    found = verified(ensemble, batch, logits, drafts, late)
     if batch.speculation is not None:
         batch.speculation.judge(batch.rows, drafts, found[1], None)
     return _parted(ensemble, batch, logits, found, before)
@@ -93,11 +89,11 @@ def held_step(ensemble: Ensemble, batch: Batch, late: Late) -> Stepped:
         most = min(room(ensemble, row.request.prompts) - len(row.tokens) for row in rows)
         drafts = batch.speculation.drafts(rows, most)
     began = seconds_of(ensemble.device)
-    cache, logits, sums = forward(ensemble, batch, drafts, states)
+    cache, logits = forward(ensemble, batch, drafts, states)
     if batch.speculation is not None and ensemble.device.type != "cpu":
         torch.accelerator.synchronize()  # the draw would wait for the forward anyway
     seconds = seconds_of(ensemble.device) - began
-    found = verified(ensemble, batch, cache, logits, sums, drafts, late)
+    found = verified(ensemble, batch, logits, drafts, late)
     _, accepted, _ = found
     for row, known in zip(rows, cache.known, strict=False):  # after the prompts only
         row.cached = known
@@ -106,7 +102,7 @@ def held_step(ensemble: Ensemble, batch: Batch, late: Late) -> Stepped:
     if batch.speculation is not None:
         known = None if batch.cache is None else seconds  # a prompt is longer than a draft
         batch.speculation.judge(rows, drafts, accepted, known, states)
-    cache = _accepted(ensemble, cache, logits, sums, accepted)
+    cache = _accepted(ensemble, cache, logits, accepted)
     return _parted(ensemble, replace(batch, cache=cache), logits, found, before)
 
 
@@ -147,9 +143,7 @@ def rest(ensemble: Ensemble, batch: Batch, kept: list[int]) -> Batch:
 def verified(
     ensemble: Ensemble,
     batch: Batch,
-    cache: EnsembleCache,
     logits: Logits,
-    sums: Mapping[Leaf, Tensor],
     drafts: list[Draft],
     late: Late,
 ) -> Verified:
@@ -161,10 +155,9 @@ def verified(
     events, accepted, left = list[Event](), [0] * len(rows), list[int]()
     going = list(range(len(rows)))
     for column in range(1 + max(len(draft.tokens) for draft in drafts)):
-        here = replace(cache, sums={leaf: each[:, column] for leaf, each in sums.items()})
-        here_logits = {leaf: row[:, column] for leaf, row in logits.items()}
+        here = {leaf: row[:, column] for leaf, row in logits.items()}
         guesses = [each.tokens[column] if column < len(each.tokens) else None for each in drafts]
-        left += take(ensemble, here, here_logits, batch, going, guesses, late)
+        left += take(ensemble, here, batch, going, guesses, late)
         going = [place for place in going if place not in left]
         events += [rows[place].event() for place in going]
         going = [place for place in going if _right(rows[place], drafts[place], column)]
@@ -177,7 +170,6 @@ def verified(
 
 def take(
     ensemble: Ensemble,
-    cache: EnsembleCache,
     logits: Logits,
     batch: Batch,
     places: list[int],
@@ -192,10 +184,12 @@ def take(
     places = [place for place in places if rows[place].attempt(rows[place].ready)]
     while places:  # more than once only where a limit refuses a token: it is drawn again
         going = [rows[place] for place in places]
+        own = logits
         if len(places) < len(rows):
             plan = plan_of(going, ensemble.device)
+            own = {leaf: row[places] for leaf, row in logits.items()}
         recorder = _recorder(ensemble, going)
-        drawn = _drawn(ensemble, cache, logits, going, places, plan, recorder)
+        drawn = _drawn(ensemble, own, going, plan, recorder)
         for n, error in drawn.errors.items():
             going[n].fail(error)
         fine = [n for n in range(len(going)) if n not in drawn.errors]
@@ -220,7 +214,6 @@ def _accepted(
     ensemble: Ensemble,
     cache: EnsembleCache,
     logits: Logits,
-    sums: Mapping[Leaf, Tensor],
     accepted: list[int],
 ) -> EnsembleCache:
     """The cache without the drafted tokens that were wrong."""
@@ -231,31 +224,24 @@ def _accepted(
     rows, last = range(len(accepted)), accepted
     return replace(
         ensemble.crop(cache, refused),
-        sums={leaf: each[rows, last] for leaf, each in sums.items()},
         last={leaf: logits[leaf][rows, last] for leaf in cache.last},
     )
 
 
 def _drawn(
     ensemble: Ensemble,
-    cache: EnsembleCache,
     logits: Logits,
     rows: list[Sequence],
-    places: list[int],
     plan: Plan,
     recorder: Recorder | None,
 ) -> Drawn:
-    """A token for each of some rows of the batch."""
+    """A token for each of some rows, from their logits."""
     width, device = ensemble.vocabulary.width, ensemble.device
     allowed = unpack(upload([row.row() for row in rows], width, device), width)
-    sums = cache.sums
-    if len(places) < cache.rows:
-        logits = {leaf: row[places] for leaf, row in logits.items()}
-        sums = {leaf: row[places] for leaf, row in sums.items()}
     texts = [row.text_context() for row in rows] if ensemble.reads_texts else []
     watch, nodes = (None, None) if recorder is None else (recorder.watch, recorder.watch_node)
     marking = ensemble.mark and Marking.of(ensemble.mark, rows, ensemble.vocabulary, device)
-    state = Step(logits, allowed, ensemble.vocabulary, sums, texts, nodes)
+    state = Step(logits, allowed, ensemble.vocabulary, texts, nodes)
     drawn = draw(
         evaluate(ensemble.node, state),
         allowed,
@@ -300,16 +286,15 @@ def plan_of(rows: abc.Sequence[Sequence], device: torch.device) -> Plan:
 
 def forward(
     ensemble: Ensemble, batch: Batch, drafts: abc.Sequence[Draft], states: States
-) -> tuple[EnsembleCache, Logits, Mapping[Leaf, Tensor]]:
+) -> tuple[EnsembleCache, Logits]:
     """The logits of each leaf after the prompts, or after each row's last token and its draft.
 
-    [batch, tokens, vocabulary]; and the sums of GeDi pairs, [batch, tokens]. `states` gets hidden
-    states if drafts need them, but not those of prompts, which the prefix cache does not keep.
+    [batch, tokens, vocabulary]. `states` gets hidden states if drafts need them, but not those of
+    prompts, which the prefix cache does not keep.
     """
     if batch.cache is None:
         cache, logits = ensemble.prefill([row.request.prompts for row in batch.rows])
-        sums = {leaf: each[:, None] for leaf, each in cache.sums.items()}
-        return cache, {leaf: row[:, None] for leaf, row in logits.items()}, sums
+        return cache, {leaf: row[:, None] for leaf, row in logits.items()}
     read = [
         (*row.tokens[-1:], *draft.tokens) for row, draft in zip(batch.rows, drafts, strict=True)
     ]
@@ -317,5 +302,4 @@ def forward(
     padded = [[*tokens, *tokens[-1:] * (longest - len(tokens))] for tokens in read]
     tokens = torch.tensor(padded, device=ensemble.device)
     sees = batch.speculation is not None and batch.speculation.sees
-    cache, logits = ensemble.extend(batch.cache, tokens, states if sees else None)
-    return cache, logits, ensemble.sums(batch.cache, logits, tokens)
+    return ensemble.extend(batch.cache, tokens, states if sees else None)

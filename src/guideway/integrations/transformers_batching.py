@@ -21,7 +21,7 @@ from transformers.generation.continuous_batching.cb_logits_processors import (
 from guideway.api.prompts import read_sampling, read_source
 from guideway.constraint.compile import compile as compile_source
 from guideway.errors import SourceError, UnsupportedError
-from guideway.generation.ensemble.ensemble import NO_SUMS, Ensemble, EnsembleCache
+from guideway.generation.ensemble.ensemble import Ensemble
 from guideway.generation.limits import checked
 from guideway.generation.row.request import Request
 from guideway.generation.row.sequence import Sequence as Row
@@ -147,11 +147,11 @@ class _Choice(ContinuousBatchingLogitsProcessor):
         if not ours:
             return scores
         rows = [self._rows[self._due[n].request_id] for n in ours]
-        (leaf,), cache = self._ensemble.leaves, EnsembleCache((), len(rows), NO_SUMS, NO_SUMS)
+        (leaf,) = self._ensemble.leaves
         batch = Batch.of(rows, self._ensemble.device)
         before = [len(row.tokens) for row in rows]
         logits = {leaf: scores[ours].float()}
-        take(self._ensemble, cache, logits, batch, [*range(len(rows))])
+        take(self._ensemble, logits, batch, [*range(len(rows))])
         ends = sorted(self._ensemble.vocabulary.eos_ids)
         tokens = [
             row.tokens[-1] if len(row.tokens) > count else (ends or [0])[0]

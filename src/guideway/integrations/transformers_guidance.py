@@ -75,7 +75,7 @@ class Guidance:
         joined = allowed.to(beside.device)
         if alignment is not None:
             joined = self._joined_ends(joined)
-        step = Step(read, joined, self.vocabulary, found.cache.sums, texts)
+        step = Step(read, joined, self.vocabulary, texts)
         rows = evaluate(self._ensemble.node, step)
         total = rows.total()
         if bool((total.isnan() | total.isposinf()).any()):

@@ -8,7 +8,7 @@ normalisation, because some penalties are not invariant under shifts.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias, assert_never
 
 import torch
@@ -31,9 +31,8 @@ class Step:
     """Inputs of a step.
 
     Attributes:
-        leaves: logits of each leaf.
+        leaves: logits of each leaf; of those of a GeDi pair, with the mass of the text so far.
         allowed: tokens that the constraint allows.
-        sums: log-probability of the text so far, for each leaf of a GeDi pair.
         texts: text so far of each row, for classifiers.
         vocabulary: spellings of tokens, for classifiers.
         watch: for traces, called with the name, rows and input rows of each node.
@@ -44,9 +43,6 @@ class Step:
     leaves: Mapping[expr.Leaf, Float[Tensor, "batch vocabulary"]]
     allowed: Bool[Tensor, "batch vocabulary"]
     vocabulary: Vocabulary
-    sums: Mapping[expr.Leaf, Float[Tensor, "batch"]] = field(
-        default_factory=dict[expr.Leaf, Tensor]
-    )
     texts: Sequence[TextContext] = ()
     watch: NodeWatch | None = None
     asked: Bool[Tensor, "batch vocabulary"] | None = None
@@ -204,7 +200,8 @@ class _Evaluation:
 
     def _gedi(self, rows: Rows, term: expr.GediTerm) -> Rows:
         wanted, unwanted = self.read[term.wanted].values, self.read[term.unwanted].values
-        sums = torch.stack([self.step.sums[term.wanted], self.step.sums[term.unwanted]], 1)
+        pair = self.step.leaves[term.wanted], self.step.leaves[term.unwanted]
+        sums = torch.stack([logits.logsumexp(1) for logits in pair], 1)
         steps = [text.step for text in self.step.texts]
         logs = gedi_log_probs(wanted, unwanted, sums, steps)
         kept = self._not_emptied(_desired(rows, logs, term), rows.support)

@@ -71,7 +71,6 @@ def certain(root: Sequence, memory: int) -> list[Result]:
 @torch.inference_mode()
 def scores(
     ensemble: Ensemble,
-    cache: EnsembleCache,
     logits: Logits,
     rows: Listed[Sequence],
     places: Listed[int],
@@ -88,14 +87,12 @@ def scores(
     if kind == "open":  # free text has no constraint that could be left out
         held = send([row.constrained for row in rows], device)
         before = allowed | held[:, None]
-    sums = cache.sums
-    if [*places] != [*range(cache.rows)]:
+    if [*places] != [*range(len(next(iter(logits.values()))))]:
         index = send([*places], device)
         logits = {leaf: each[index] for leaf, each in logits.items()}
-        sums = {leaf: each[index] for leaf, each in sums.items()}
     texts = [row.text_context() for row in rows] if ensemble.reads_texts else []
     asked = allowed if kind == "open" else None
-    state = Step(logits, before, ensemble.vocabulary, sums, texts, asked=asked)
+    state = Step(logits, before, ensemble.vocabulary, texts, asked=asked)
     made = _evaluated(ensemble, state, rows, kind)
     marking = ensemble.mark and Marking.of(ensemble.mark, rows, ensemble.vocabulary, device)
     values = _chain(made.logs, plan, rows, marking)
@@ -270,7 +267,7 @@ class Searching:
         if numbers not in self._plans:
             self._plans[numbers] = plan_of(rows, self._ensemble.device)
         plan = self._plans[numbers]
-        made = scores(self._ensemble, forward.cache, forward.logits, rows, where, kind, plan)
+        made = scores(self._ensemble, forward.logits, rows, where, kind, plan)
         answers = dict[int, Listed[int] | None]()
         begin = 0
         for number in group:

@@ -9,6 +9,7 @@ all others have.
 """
 
 import copy
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias, cast
@@ -51,9 +52,10 @@ Prompts: TypeAlias = tuple[tuple[int, ...], ...]
 Row: TypeAlias = tuple[tuple[int, ...], Any]
 """The tokens that one context of one row reads, and its adapter."""
 Logits: TypeAlias = Mapping[Leaf, Tensor]
+"""Logits of each leaf. Those of a leaf of a GeDi pair have the mass of the text so far."""
 LEAST_GAIN: Final = -1e4
 SAVED: Final = 256  # tokens that several prompts share, for which a further forward is worth it
-NO_SUMS: Final[Mapping[Leaf, Tensor]] = {}
+NO_LOGITS: Final[Logits] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +65,12 @@ class EnsembleCache:
     Attributes:
         caches: cache of each backbone.
         rows: rows of a context.
-        sums: log-probability of each row's text so far, for leaves of GeDi pairs.
-        last: logits of those leaves, for the next token.
+        last: logits for the next token, of leaves of GeDi pairs.
         known: after the prompts, how many tokens of each main context the prefix cache had.
     """
 
     caches: tuple[Any, ...]
     rows: int
-    sums: Mapping[Leaf, Float[Tensor, "batch"]]
     last: Mapping[Leaf, Float[Tensor, "batch vocabulary"]]
     known: tuple[int, ...] = ()
 
@@ -348,11 +348,11 @@ class Ensemble:
         ]
         logits = self._joined([part for _, part, _ in made])
         zeros = torch.zeros(len(prompts), device=self.device)
-        sums = dict.fromkeys(self.summed, zeros)
+        logits |= {leaf: _with_mass(logits[leaf], zeros) for leaf in self.summed}
         caches = tuple(cache for cache, _, _ in made)
         pairs = zip(self.backbones, made, strict=True)
         known = next((counts for each, (_, _, counts) in pairs if each.contexts[0] == 0), ())
-        return EnsembleCache(caches, len(prompts), sums, self._watched(logits), known), logits
+        return EnsembleCache(caches, len(prompts), self._watched(logits), known), logits
 
     def extend(
         self,
@@ -369,9 +369,11 @@ class Ensemble:
             for each, own in zip(self.backbones, cache.caches, strict=True)
         ]
         logits = self._joined([part for _, part in made])
-        sums = {leaf: each[:, -1] for leaf, each in self.sums(cache, logits, tokens).items()}
+        for leaf, before in cache.last.items():
+            gained = _gained(before, logits[leaf], tokens).cumsum(1)
+            logits[leaf] = _with_mass(logits[leaf], before.logsumexp(1, keepdim=True) + gained)
         last = {leaf: row[:, -1] for leaf, row in self._watched(logits).items()}
-        return EnsembleCache(tuple(c for c, _ in made), cache.rows, sums, last), logits
+        return EnsembleCache(tuple(c for c, _ in made), cache.rows, last), logits
 
     @property
     def is_static(self) -> bool:
@@ -401,9 +403,8 @@ class Ensemble:
             for each, own in zip(self.backbones, cache.caches, strict=True)
         )
         index = torch.tensor(rows, dtype=torch.int64, device=self.device)
-        sums = {leaf: each[index] for leaf, each in cache.sums.items()}
         last = {leaf: each[index] for leaf, each in cache.last.items()}
-        return replace(cache, caches=caches, rows=len(rows), sums=sums, last=last)
+        return replace(cache, caches=caches, rows=len(rows), last=last)
 
     @property
     def crops(self) -> bool:
@@ -427,12 +428,11 @@ class Ensemble:
         return EnsembleCache(
             tuple(each.concat(own, counts) for each, own in pairs),
             sum(counts),
-            {leaf: torch.cat([cache.sums[leaf] for cache in caches]) for leaf in self.summed},
             {leaf: torch.cat([cache.last[leaf] for cache in caches]) for leaf in self.summed},
         )
 
     def crop(self, cache: EnsembleCache, counts: Sequence[int]) -> EnsembleCache:
-        """The caches without the last `counts[row]` tokens; `sums` and `last` stay."""
+        """The caches without the last `counts[row]` tokens; `last` stays."""
         caches = zip(self.backbones, cache.caches, strict=True)
         return replace(cache, caches=tuple(each.crop(own, counts) for each, own in caches))
 
@@ -442,16 +442,6 @@ class Ensemble:
             return
         for each, own in zip(self.backbones, cache.caches, strict=True):
             each.keep(own, cache.rows, place, prompts, text, self._prefixes)
-
-    def sums(
-        self, cache: EnsembleCache, logits: Logits, tokens: Int[Tensor, "batch new"]
-    ) -> Mapping[Leaf, Float[Tensor, "batch new"]]:
-        """Log-probability of each row's text after each new token, for leaves of GeDi pairs."""
-        return {
-            leaf: cache.sums[leaf][:, None]
-            + _gained(cache.last[leaf], logits[leaf], tokens).cumsum(1)
-            for leaf in self.summed
-        }
 
     def _models(self) -> list[LanguageModel[Any]]:
         return list({id(each.model): each.model for each in self.contexts}.values())
@@ -474,7 +464,7 @@ class Ensemble:
         adapters = tuple(self.contexts[place].adapter for place in own)
         return Backbone(model, tuple(own), adapters, exits, heads, alignment)
 
-    def _joined(self, parts: Sequence[Logits]) -> Logits:
+    def _joined(self, parts: Sequence[Logits]) -> dict[Leaf, Tensor]:
         return {
             leaf: row if row.device == self.device else row.to(self.device)
             for part in parts
@@ -482,7 +472,7 @@ class Ensemble:
         }
 
     def _watched(self, logits: Logits) -> Logits:
-        return {leaf: logits[leaf] for leaf in self.summed} if self.summed else NO_SUMS
+        return {leaf: logits[leaf] for leaf in self.summed} if self.summed else NO_LOGITS
 
 
 def _shared(rows: Sequence[Row]) -> int:
@@ -515,6 +505,14 @@ def _main(contexts: Sequence[Reading]) -> Reading:
 
 def reading(leaf: Leaf) -> Reading:
     return cast("Reading", leaf.source)
+
+
+def _with_mass(
+    logits: Float[Tensor, "*batch vocabulary"], log_mass: Float[Tensor, "*batch"]
+) -> Float[Tensor, "*batch vocabulary"]:
+    """Logits with this mass; those of a row without any are left as they are."""
+    own = logits.logsumexp(-1)
+    return logits + (log_mass - own).where(own > -math.inf, 0.0)[..., None]
 
 
 def _gained(
