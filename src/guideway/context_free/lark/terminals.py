@@ -9,7 +9,6 @@ from typing import Final
 from guideway.context_free.lark.grammar import LarkGrammar, LarkTerminal
 from guideway.errors import LimitError, SourceError, UnsupportedError
 from guideway.language.expr import (
-    ALL_BYTES,
     ANYTHING,
     EMPTY,
     EPSILON,
@@ -21,7 +20,7 @@ from guideway.language.expr import (
     literal,
 )
 from guideway.language.fuel import spend
-from guideway.language.nodes import Alt, And, Bytes, Concat, Empty, Epsilon, Expr, Not, Repeat
+from guideway.language.nodes import Bytes, Concat, Expr
 from guideway.language.regular import arcs, contains, least_byte, remainder
 from guideway.regex.backtracking import Exit, Matches, matches
 from guideway.regex.lowering import lower_regex
@@ -170,7 +169,7 @@ class Rivals:
         self._at, self.of_word = cache(self._near_texts), cache(self._near_word)
         self.begun: dict[Terminal, int] = {}
         for each, bit in self.bits.items():
-            begun = firsts(each.begins) if each.word is None else 1 << each.word[0]
+            begun = firsts([each.begins]) if each.word is None else 1 << each.word[0]
             self.begun[each] = begun
             self._all[begun] = self._all.get(begun, 0) | bit
             if each.folded is None and _only_word(each) is None:
@@ -193,7 +192,7 @@ class Rivals:
         return self.of_word(word) if word else self._at(exits, called.folded)
 
     def _near_texts(self, exits: tuple[Exit, ...], folded: bytes | None) -> int:
-        begun, found = firsts(alt(*(each.text for each in exits))), 0
+        begun, found = firsts(each.text for each in exits), 0
         for bits, terminals in self._all.items():
             found |= terminals if bits & begun else 0
         return found if folded is None else found & (self._folded.near(folded) | ~self._spelled)
@@ -309,32 +308,12 @@ def may_meet(word: bytes, begun: Expr) -> bool:
     return remainder(begun, word) is not EMPTY
 
 
-@lru_cache(maxsize=1 << 12)
-def firsts(root: Expr) -> int:
-    """A superset of the first bytes of an expression."""
-    found, todo, seen = 0, [root], {root}
-    while todo:
-        node = todo.pop()
-        match node:
-            case Bytes(members):
-                found |= members
-                parts: Sequence[Expr] = ()
-            case Concat(head, tail):
-                parts = (head, tail) if head.nullable else (head,)
-            case Alt(options):
-                parts = options
-            case Repeat(item):
-                parts = (item,)
-            case And(left, right):
-                # Either side is a superset; take one that is no complement.
-                parts = (right,) if isinstance(left, Not) else (left,)
-            case Empty() | Epsilon():
-                parts = ()
-            case _:
-                found |= ALL_BYTES
-                parts = ()
-        todo += (part for part in parts if part not in seen)
-        seen.update(parts)
+def firsts(exprs: Iterable[Expr]) -> int:
+    """The first bytes of regular expressions."""
+    found = 0
+    for expr in exprs:
+        for members, _ in arcs(expr):
+            found |= members
     return found
 
 
