@@ -10,7 +10,6 @@ no text is cut:
   refused. If that leaves nothing, the text ends early.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, TypeAlias
@@ -69,7 +68,7 @@ class Free:
     def fits(self, token: int) -> bool:
         return True
 
-    def choices(self, tokens: Sequence[int]) -> Choices | None:
+    def choices(self) -> Choices | None:
         return None
 
     def take(self, token: int) -> bool:
@@ -110,10 +109,8 @@ class Held:
         self._narrowed = False
         self._row: Row | None = None
         self._unfitting: tuple[tuple[int, bool], ...] = ()  # refused since `_row`, by which mask
-        self._joint = joint
-        self._free: bool | None = None  # until someone asks
+        self._free = False  # of the last choice that was asked for here
         self._chosen: tuple[int, ...] = ()
-        self._judged = 0  # tokens that `_chosen` covers
 
     @property
     def position(self) -> tuple[CompiledConstraint, DecodeState]:
@@ -156,14 +153,8 @@ class Held:
         self._row = self._unended(fitting)
         return not np.array_equal(self._row, before)
 
-    def choices(self, tokens: Sequence[int]) -> Choices | None:
-        """The choice at this position; `tokens` are all tokens so far.
-
-        Calls at every step cost one check each; skipped steps are replayed.
-        """
-        if self._judged < self._count:
-            self._chosen = chosen(self._constraint, self._constraint.start(self._joint), tokens)
-            self._judged = self._count
+    def choices(self) -> Choices | None:
+        """The choice at this position. Who needs it asks at every position."""
         row = self._constraint.mask(self._state) & ~self._ends
         self._free = not forced(row, self._constraint.vocabulary)
         return Choices(row, free=self._free, before=self._chosen)
@@ -175,9 +166,8 @@ class Held:
         self._state, self._row = self._constraint.advance(self._state, token), None
         self._unfitting = ()
         self._taken = _left_after(self._taken, token)
-        if self._free is not None:
-            self._chosen = (*self._chosen, token) if self._free else self._chosen
-            self._judged, self._free = self._count + 1, None
+        if self._free:
+            self._chosen, self._free = (*self._chosen, token), False
         self._count, self._refused, self.crowded = self._count + 1, 0, 0
         self._narrowed = False
         return True
@@ -251,19 +241,6 @@ def _left_after(taken: Taken, token: int) -> Taken:
 @lru_cache(16)
 def end_row(vocabulary: Vocabulary) -> Row:
     return pack(sorted(vocabulary.eos_ids), vocabulary.width)
-
-
-def chosen(
-    constraint: CompiledConstraint, state: DecodeState, tokens: Sequence[int]
-) -> tuple[int, ...]:
-    """Tokens after `state` at positions with a choice."""
-    ends = end_row(constraint.vocabulary)
-    found = list[int]()
-    for token in tokens:
-        if not forced(constraint.mask(state) & ~ends, constraint.vocabulary):
-            found.append(token)
-        state = constraint.advance(state, token)
-    return tuple(found)
 
 
 def _remove(row: Row, token: int) -> Row:

@@ -231,7 +231,7 @@ class Sequence:
 
     def choices(self) -> Choices | None:
         """The choice that the constraint leaves here; None in free text."""
-        return self._cursor.choices(self.tokens)
+        return self._cursor.choices()
 
     def take(
         self,
