@@ -177,9 +177,6 @@ def _padded(rows: Sequence[Ids], device: torch.device) -> Int[Tensor, "batch lon
     return send(ids, device).long()
 
 
-EXTREME: Final = 1e18  # a logit that the coldest temperature makes infinite
-
-
 @dataclass(frozen=True, slots=True)
 class Spread:
     """Rows after the constraint, before the draw.
@@ -209,18 +206,6 @@ class Spread:
         # The allowed mass can be so small that the difference is beyond float32.
         kept = (mass - total).clamp(min=LEAST).where(mass > -math.inf, -math.inf)
         return cls(values, reported, total, kept)
-
-
-def centred(
-    values: Float[Tensor, "batch vocabulary"],
-) -> Float[Tensor, "batch vocabulary"] | None:
-    """Rows with extreme maxima shifted to 0; None if there are none.
-
-    A temperature would make their values infinite; the step is then repeated with shifted rows.
-    """
-    highest = values.amax(1, keepdim=True)
-    far = (highest.abs() > EXTREME) & (highest > -math.inf)
-    return torch.where(far, values - highest, values) if bool(far.any()) else None
 
 
 def logits_error(total: float, step: int) -> ModelError | None:
@@ -324,28 +309,14 @@ def draw(
     if watch is not None:
         watch("constraint", values)
 
-    told = list[tuple[str, Tensor]]()
-
-    def note(name: str, row: Tensor) -> None:
-        told.append((name, row))
-
     key, ceilings = plan.streams, plan.streams  # nobody reads them
     if any(plan.random):
         key = keys(plan.streams, send([*steps], rows.values.device))
         ceilings = send([each.ceiling for each in histories], rows.values.device)
 
-    def drawn(values: Tensor) -> list[list[float]]:
-        told.clear()
-        row = plan.penalties.apply(values, histories, watch and note)
-        made = choose(spread, row, plan, key, ceilings, watch and note, marking)
-        return cast("list[list[float]]", made.tolist())  # pyright: ignore[reportUnknownMemberType]
-
-    back = drawn(values)
-    if not all(log > -math.inf for log in back[1]) and (moved := centred(values)) is not None:
-        back = drawn(moved)
-    if watch is not None:
-        for stage in told:
-            watch(*stage)
+    row = plan.penalties.apply(values, histories, watch)
+    made = choose(spread, row, plan, key, ceilings, watch, marking)
+    back = cast("list[list[float]]", made.tolist())  # pyright: ignore[reportUnknownMemberType]
 
     def failed(place: int, step: int) -> GuidewayError | None:
         error = logits_error(back[3][place], step)
@@ -373,7 +344,7 @@ def choose(
 
     Returns the token, its log-probability, the logs of the allowed and of the whole mass, and the
     surprise or NaN, in float64, in which ids are exact up to 2^53. The log-probability is −∞ if
-    nothing may be drawn, or if the temperature made a logit infinite.
+    nothing may be drawn.
     """
     tokens, left, bits = _drawn(row, plan, key, ceilings, watch, marking)
     found = spread.reported.gather(1, tokens[:, None])[:, 0] - spread.total

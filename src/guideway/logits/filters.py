@@ -86,7 +86,19 @@ def cut(
 
 TOP_H: Final = 100  # tokens that top-H looks at, as in transformers
 NOWHERE: Final = -1e4  # replaces −∞ in products with a probability of 0
+EXTREME: Final = 1e18  # a logit that the coldest temperature makes infinite
 SORTED: Final = 10  # rows up to which a GPU sorts as fast as it finds the largest
+
+
+def temperature(
+    row: Float[Tensor, "batch vocabulary"], divisor: Float[Tensor, "batch 1"]
+) -> Float[Tensor, "batch vocabulary"]:
+    """Divide each row by its temperature; extreme rows have their maximum at 0 first."""
+    highest = row.amax(1, keepdim=True)
+    extreme = (highest.abs() > EXTREME) & highest.isfinite()
+    if asks(row.device) and not bool(extreme.any()):
+        return row / divisor
+    return (row - highest.where(extreme, 0.0)) / divisor
 
 
 def top_k(

@@ -133,7 +133,7 @@ def _filter(
 def _temperature(name: str, column: Column, device: torch.device, exempt: Tensor) -> Stage:
     heats = [1.0 if value is None else min(max(value, COLDEST), HOTTEST) for value in column]
     divisor = _numbers(heats, 1.0, device)[:, None]
-    return Stage(name, lambda row, moment: row / divisor, numbers=(divisor,))
+    return Stage(name, lambda row, moment: filters.temperature(row, divisor), numbers=(divisor,))
 
 
 def _top_k(name: str, column: Column, device: torch.device, exempt: Tensor) -> Stage:

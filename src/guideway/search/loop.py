@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 import torch
 
 from guideway.errors import GuidewayError
-from guideway.generation.draw import Plan, Spread, centred, logits_error
+from guideway.generation.draw import Plan, Spread, logits_error
 from guideway.generation.ensemble.ensemble import Ensemble, EnsembleCache, Logits, States
 from guideway.generation.limits import checked
 from guideway.generation.marking import Marking, check_markable, early, late
@@ -118,8 +118,6 @@ def _evaluated(ensemble: Ensemble, state: Step, rows: Listed[Sequence], kind: Ki
     if kind == "beam":
         whole = spread.total if made.own is None else log_mass(values)
         values = values - whole[:, None]
-    elif (moved := centred(values)) is not None:
-        values = moved
     return Scores(values, spread.reported - spread.total[:, None], spread.kept)
 
 
