@@ -162,7 +162,8 @@ class Asap:
         self._root = root
         self._path = Path(root, self.trie)
         self._number = self._failed = 0
-        self._found = list[Sequence]()
+        ended = root.finish_reason is not None
+        self._found = [root] * root.request.sampling.num_return_sequences if ended else []
 
     def begin(self) -> bool:
         """Draw one text more, unless there are enough."""
@@ -221,7 +222,8 @@ class Rejection:
         self._paths = dict[int, Path]()  # those that go on, by their numbers
         self._wave = list[Path]()  # all that set out together
         self._drawn = 0
-        self._accepted = dict[int, Sequence]()
+        ended = root.finish_reason is not None
+        self._accepted = dict.fromkeys(range(self._count if ended else 0), root)
         self._lost: float = math.inf  # the first number of a text that the budget refused
 
     def begin(self) -> bool:

@@ -8,7 +8,7 @@ batch; the others go on if the caller wants that. The scores of a step are of th
 import time
 from collections.abc import Callable, Mapping
 from collections.abc import Sequence as Listed
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 import torch
@@ -27,7 +27,7 @@ from guideway.logits.evaluate import Step, evaluate
 from guideway.logits.mask import apply_mask, send, unpack, upload
 from guideway.logits.rows import log_mass
 from guideway.logits.warp import Moment, warp
-from guideway.sampling.noise import coins, gumbel, keys, stream
+from guideway.sampling.noise import coins, keys
 from guideway.search.adaptive import Asap, Rejection
 from guideway.search.base import Kind, Scores, numbers
 from guideway.search.beams import Beams
@@ -47,25 +47,6 @@ SEARCHES: Final[Mapping[str | None, Callable[[Sequence], Search]]] = {
     "smc": Smc,
 }
 """By the name of the setting."""
-
-
-def certain(root: Sequence, memory: int) -> list[Result]:
-    """Results if the text can only be empty and has ended without an end id."""
-    done, sampling = root.completion(memory), root.request.sampling
-    match sampling.search:
-        case "beams":
-            return [replace(done, score=0.0)]
-        case "stochastic":
-            key = torch.tensor([stream(sampling.seed or 0, root.request.sample)])
-            return [replace(done, score=float(gumbel(key, 1)), weight=1.0)]
-        case "rejection":
-            return [replace(done, attempts=1)] * sampling.num_return_sequences
-        case "asap":
-            return [done] * sampling.num_return_sequences
-        case "smc":
-            return Smc(root).completions(memory)
-        case _:
-            return [done]
 
 
 @torch.inference_mode()
@@ -186,7 +167,8 @@ class Searching:
             return self._searches[root.number].completions(memory)
         if root.error is None:
             try:
-                return certain(root, memory)
+                # The text can only be empty, and has ended without an end id.
+                return SEARCHES[root.request.sampling.search](root).completions(memory)
             except GuidewayError as error:
                 self._fail(root.number, error)
         return [root.completion(memory)]
