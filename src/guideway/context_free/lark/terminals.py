@@ -160,8 +160,6 @@ class Rivals:
         self.bits = {each: 1 << place for place, each in enumerate(tried)}
         self.strings = [(e, bit) for e, bit in self.bits.items() if e.shape.text is not None]
         self.regexes = sum(self.bits.values()) - sum(bit for _, bit in self.strings)
-        self._words = _Words((e.word, bit) for e, bit in self.bits.items() if not e.shape.flags)
-        self._plain = _Words((_only_word(e), bit) for e, bit in self.bits.items())
         self._folded = _Words((e.folded, bit) for e, bit in self.bits.items())
         self._others: dict[int, list[Terminal]] = {}
         self._all: dict[int, int] = {}
@@ -172,7 +170,7 @@ class Rivals:
             begun = firsts([each.begins]) if each.word is None else 1 << each.word[0]
             self.begun[each] = begun
             self._all[begun] = self._all.get(begun, 0) | bit
-            if each.folded is None and _only_word(each) is None:
+            if each.folded is None:
                 self._others.setdefault(begun, []).append(each)
 
     def among(self, terminals: int) -> tuple[Terminal, ...]:
@@ -186,8 +184,6 @@ class Rivals:
 
     def of(self, exits: tuple[Exit, ...], called: Terminal) -> int:
         """The rivals that may match at these texts, which all carry the name `called`."""
-        if called.word and len(exits) == 1 and exits[0].text is called.whole:
-            return self.of_word(called.word)
         word = one_word(alt(*(each.text for each in exits)))
         return self.of_word(word) if word else self._at(exits, called.folded)
 
@@ -199,20 +195,13 @@ class Rivals:
 
     def _near_word(self, word: bytes) -> int:
         """The rivals that may match at a word, whatever follows it."""
-        found = self._words.near(word) | self._plain.near(word)
-        for each in self.among(self._folded.near(word.lower()) & ~found):
+        found = 0
+        for each in self.among(self._folded.near(word.lower())):
             found |= self.bits[each] if may_meet(word, each.begins) else 0
         for bits, others in self._others.items():
             for each in others if bits >> word[0] & 1 else ():
                 found |= self.bits[each] if may_meet(word, each.begins) else 0
         return found
-
-
-def _only_word(regex: Terminal) -> bytes | None:
-    """The word of a regex that matches nothing else; looked up like a string."""
-    if regex.folded is not None or len(regex.exits) != 1 or regex.exits[0].after is not ANYTHING:
-        return None
-    return one_word(regex.exits[0].text)
 
 
 class _Words:
