@@ -1,6 +1,7 @@
-"""Formulas: what is joined stays small, opposites are exact, cases are found, nothing recurses."""
+"""Formulas: joined ones stay small, opposites are exact, members are found, nothing recurses."""
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -8,13 +9,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from guideway.errors import LimitError
-from guideway.json_schema import cases as json_cases
 from guideway.json_schema import formulas
-from guideway.json_schema.cases import MOST, cases, first_case
-from guideway.json_schema.formula_derivative import Now, Progress, now
+from guideway.json_schema.cases import MOST, cases
+from guideway.json_schema.formula_derivative import Now, Progress, holds_at_end, now
 from guideway.json_schema.formulas import FALSE, Formula, Required, all_of, any_of, holds, leaf
-from guideway.language.fuel import metered
+from guideway.json_schema.key_classes import KeyClass
+from guideway.json_schema.objects import read_member
+from guideway.json_schema.shortest_members import Words, first_members
+from guideway.language.expr import ANYTHING
 from json_schemas import check_texts, check_values
 
 NAMES = ("a", "b", "c")
@@ -142,7 +144,7 @@ def test_the_alternatives_are_what_becomes_of_the_formula(formula, judge):
         assert found == true_in(kept, formula), world
 
 
-# A case of members is found exactly if trying all members finds one.
+# Members are found exactly if trying all members finds some.
 
 YES, NO = leaf(formulas.Holds("is")), formulas.Holds("is").opposite()
 PARTS = [
@@ -166,22 +168,43 @@ def is_so(atom: Any, members: dict[str, str]) -> bool:
     return absent or (atom.value is not FALSE and (members[atom.name] == "n") is (atom.value is NO))
 
 
+KEYS = [KeyClass(name, ANYTHING, frozenset()) for name in NAMES]
+AFTER = [Progress(partial(read_member, key=key), Never()).pairs for key in KEYS]
+
+
+def values_of(value: Formula) -> str:
+    """Which values a formula of values allows."""
+    says = {"y": True, "n": False}
+    return "".join(
+        v
+        for v, so in says.items()
+        if holds(value, lambda atom, so=so: atom.sign is (so or atom.schema != "is"))
+    )
+
+
+def write(key: int, value: Formula, used: frozenset[str | None]) -> Any:
+    return (b"", used) if values_of(value) else None
+
+
 @pytest.mark.untraced
 @given(joined(PARTS, 14))
-def test_a_case_is_found_exactly_if_some_members_with_values_make_it_true(formula):
-    def accept(case: tuple[object, ...]) -> bool:
-        return any(all(is_so(atom, members) for atom in case) for members in CASES)
+def test_members_are_found_exactly_if_some_make_it_true(formula):
+    def so(of: dict[str, str]) -> bool:
+        return holds(formula, lambda atom: is_so(atom, of))
 
-    possible = any(holds(formula, lambda atom, of=of: is_so(atom, of)) for of in CASES)
-    assert first_case(formula, lambda case: True, accept) is possible
-
-
-def test_too_many_choices_are_refused_while_compiling(monkeypatch):
-    monkeypatch.setattr(json_cases, "MOST_TRIED", 2)
-    formula = all_of(*(any_of(leaf(Required(n)), formulas.named(n, FALSE)) for n in "abcde"))
-    with metered(lambda parts: None), pytest.raises(LimitError, match="more than 2 choices"):
-        first_case(formula, lambda case: True, lambda case: False)
-    assert first_case(formula, lambda case: True, lambda case: False) is False
+    words = Words(
+        KEYS,
+        [0, 1, 2],
+        lambda rest, key: AFTER[key](rest),
+        lambda rest: holds(rest, holds_at_end),
+        ordered=False,
+    )
+    found = first_members(words, formula, frozenset(), write)
+    assert (found is not None) is any(map(so, CASES))
+    if found is not None:
+        absent = dict.fromkeys(NAMES, "-")
+        choices = [[(NAMES[one.key], v) for v in values_of(one.value)] for one in found]
+        assert all(so(absent | dict(choice)) for choice in product(*choices))
 
 
 def test_the_order_of_names_is_kept_where_it_matters():

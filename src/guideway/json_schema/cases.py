@@ -1,12 +1,10 @@
-"""Disjunctive forms of formulas about objects and arrays."""
+"""Disjunctive forms of formulas about objects and arrays, and atoms that exclude each other."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import TypeAlias
 
-from guideway.errors import LimitError
-from guideway.json_schema.discriminators import Unlike
 from guideway.json_schema.formulas import (
     FALSE,
     AtLeast,
@@ -15,7 +13,6 @@ from guideway.json_schema.formulas import (
     Beside,
     Every,
     Formula,
-    Found,
     Item,
     Items,
     Leaf,
@@ -26,7 +23,6 @@ from guideway.json_schema.formulas import (
     all_of,
     conjuncts,
 )
-from guideway.language.fuel import paying, spend
 from guideway.language.values import by_value
 
 MOST = 24
@@ -127,43 +123,11 @@ def items_of(case: Case) -> Callable[[int], Formula]:
     return item
 
 
-MOST_TRIED = 10_000
-_OPTION = 4  # fuel per option: 5 µs each
-_Judge: TypeAlias = Callable[[Case], bool | None]
 _Values: TypeAlias = frozenset[tuple[str, Formula]]
 
 
-def first_case(formula: Formula, viable: _Judge, accept: _Judge) -> bool | None:
-    """Return True if a case of `formula` is accepted; None if that is not known yet.
-
-    `viable` returns False if no case with these atoms can be accepted; `accept` decides a case.
-    More than `MOST_TRIED` choices raise LimitError while compiling.
-    """
-    todo = [(_Chosen({}, [], _Demands()), formula)]
-    tried = 0
-    while todo:
-        chosen, option = todo.pop()
-        if not chosen.take(option):
-            continue
-        case = tuple(chosen.atoms)
-        found = viable(case) if chosen.choices else accept(case)
-        if found is None or (found and not chosen.choices):
-            return found
-        if found:
-            todo += chosen.options()
-        spend(1)
-        tried += 1
-        if tried > MOST_TRIED and paying():
-            raise LimitError(
-                f"the search for a valid object takes more than {MOST_TRIED} choices",
-                limit="choices",
-                given=MOST_TRIED,
-            )
-    return False
-
-
 @by_value
-class _Demands:
+class Demands:
     """Conditions on members that may contradict each other.
 
     Attributes:
@@ -178,20 +142,7 @@ class _Demands:
     denied: _Values = frozenset()
     only: frozenset[str] | None = None
 
-    def joined(self, other: "_Demands") -> "_Demands":
-        """The conditions of both."""
-        only = self.only if other.only is None else other.only
-        if self.only is not None and other.only is not None:
-            only = self.only & other.only
-        return _Demands(
-            self.required | other.required,
-            self.absent | other.absent,
-            self.held | other.held,
-            self.denied | other.denied,
-            only,
-        )
-
-    def contradicts(self, other: "_Demands") -> bool:
+    def contradicts(self, other: "Demands") -> bool:
         """Return True if no object satisfies both."""
         for one, two in ((self, other), (other, self)):
             if not one.absent.isdisjoint(two.required):
@@ -202,79 +153,13 @@ class _Demands:
         return any(name in self.required or name in other.required for name, _ in torn)
 
 
-class _Chosen:
-    """An unfinished case: its atoms, and choices with the options that are left."""
-
-    __slots__ = ("_demands", "atoms", "choices")
-
-    def __init__(
-        self, atoms: dict[Atom, None], choices: list[tuple[Some, list[Formula]]], demands: _Demands
-    ) -> None:
-        self.atoms, self.choices, self._demands = atoms, choices, demands
-
-    def take(self, formula: Formula) -> bool:
-        """Add a formula, and single options that are left; return False on a contradiction."""
-        pending = [formula]
-        while pending:
-            fresh = dict[Atom, None]()
-            choices = [choice for choice, _ in self.choices]
-            for part in pending:  # grows while it is read
-                match part:
-                    case Every(parts):
-                        pending += parts
-                    case Some():
-                        choices.append(part)
-                    case Leaf(atom):
-                        fresh[atom] = None
-                    case _ if part is FALSE:
-                        return False
-                    case _:
-                        pass
-            self.atoms |= fresh
-            self._demands = self._demands.joined(_demands_of(fresh))
-            if self._demands.contradicts(self._demands):
-                return False
-            spend(_OPTION * sum(len(choice.parts) for choice in choices))
-            left = [(choice, self._left(choice)) for choice in choices if not self._holds(choice)]
-            if any(not options for _, options in left):
-                return False
-            pending = [options[0] for _, options in left if len(options) == 1]
-            self.choices = [(choice, options) for choice, options in left if len(options) > 1]
-        return True
-
-    def options(self) -> "list[tuple[_Chosen, Formula]]":
-        """The case with each option of the smallest choice, the plainest one last."""
-        choice, options = min(self.choices, key=lambda listed: len(listed[1]))
-        rest = [other for other in self.choices if other[0] is not choice]
-        return [
-            (_Chosen(dict(self.atoms), rest, self._demands), option)
-            for option in sorted(options, key=self._weight, reverse=True)
-        ]
-
-    def _holds(self, choice: Some) -> bool:
-        return any(type(one) is Leaf and one.atom in self.atoms for one in choice.parts)
-
-    def _left(self, choice: Some) -> list[Formula]:
-        demands = self._demands
-        return [one for one in choice.parts if not demands.contradicts(_demands_in(one))]
-
-    def _weight(self, option: Formula) -> int:
-        found = 2 * len(_demands_in(option).required - self._demands.required)
-        for part in conjuncts(option):
-            atom = part.atom if isinstance(part, Leaf) else None
-            if isinstance(atom, (Found, Unlike)):
-                found += 10
-            elif not isinstance(atom, (Named, Required)):
-                found += 2
-        return found
-
-
 @lru_cache(maxsize=1 << 14)
-def _demands_in(option: Formula) -> _Demands:
-    return _demands_of(part.atom for part in conjuncts(option) if isinstance(part, Leaf))
+def demands_in(option: Formula) -> Demands:
+    """The conditions of an option of a choice."""
+    return demands_of(part.atom for part in conjuncts(option) if isinstance(part, Leaf))
 
 
-def _demands_of(atoms: Iterable[Atom]) -> _Demands:
+def demands_of(atoms: Iterable[Atom]) -> Demands:
     required, absent = set[str](), set[str]()
     held, denied = set[tuple[str, Formula]](), set[tuple[str, Formula]]()
     only: frozenset[str] | None = None
@@ -294,6 +179,4 @@ def _demands_of(atoms: Iterable[Atom]) -> _Demands:
                 only = names if only is None else only & names
             case _:
                 pass
-    return _Demands(
-        frozenset(required), frozenset(absent), frozenset(held), frozenset(denied), only
-    )
+    return Demands(frozenset(required), frozenset(absent), frozenset(held), frozenset(denied), only)

@@ -1,7 +1,7 @@
 """Classes of property names that no keyword distinguishes."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Final, TypeAlias
@@ -227,7 +227,7 @@ class Keysets:
         languages = _languages(case)
         ruled = _ruled(case) if len(languages) > _FEW else NO_RULES
         names, classes = self.names(case), self.classes(case, ruled)
-        about = _by_name(case)
+        about = by_name(case)
         kept: defaultdict[Formula, list[KeyClass]] = defaultdict(list)
         for part in classes:
             kept[formula_of(about[None], part)].append(part)
@@ -295,28 +295,16 @@ def formula_of(atoms: Iterable[Atom], key: KeyClass) -> Formula:
     return parts[0] if len(parts) == 1 else all_of(*parts)
 
 
-def formulas_by_case(keys: Sequence[KeyClass]) -> Callable[[tuple[Atom, ...], int], Formula]:
-    """Function from a case and the number of a key to its formula; keeps the last case."""
-    last: tuple[Atom, ...] = ()
-    about = _by_name(last)
-
-    def formula(case: tuple[Atom, ...], key: int) -> Formula:
-        nonlocal last, about
-        if case is not last:
-            last, about = case, _by_name(case)
-        return formula_of(about[keys[key].name], keys[key])
-
-    return formula
-
-
-def _by_name(case: tuple[Atom, ...]) -> "defaultdict[str | None, list[Atom]]":
-    everywhere: list[Atom] = [atom for atom in case if isinstance(atom, Matching)]
+def by_name(atoms: Iterable[Atom]) -> "defaultdict[str | None, list[Atom]]":
+    """The atoms about the value of each name."""
+    listed = list(atoms)
+    everywhere: list[Atom] = [atom for atom in listed if isinstance(atom, Matching)]
     named: defaultdict[str, list[Atom]] = defaultdict(list)
-    for atom in case:
+    for atom in listed:
         if isinstance(atom, Named):
             named[atom.name].append(atom)
     found: defaultdict[str | None, list[Atom]] = defaultdict(lambda: everywhere)
-    found.update((name, [*atoms, *everywhere]) for name, atoms in named.items())
+    found.update((name, [*own, *everywhere]) for name, own in named.items())
     return found
 
 

@@ -20,7 +20,7 @@ from guideway.json_schema.formulas import (
     holds,
     leaf,
 )
-from guideway.json_schema.key_classes import Keysets, formulas_by_case
+from guideway.json_schema.key_classes import Keysets
 from guideway.json_schema.objects import (
     Extras,
     KeyTexts,
@@ -34,14 +34,13 @@ from guideway.json_schema.objects import (
     writes,
 )
 from guideway.json_schema.shortest_members import (
-    Access,
     Chosen,
     Completions,
-    Estimate,
-    Needed,
-    Word,
+    Member,
+    Unsettled,
     Words,
-    can_end,
+    Write,
+    first_members,
     key_of,
     least_members,
     size,
@@ -106,8 +105,8 @@ class AnswerCache(Generic[Answer]):
         return None
 
 
-def _joined(value: bytes, members: list[tuple[int, bytes]]) -> bytes:
-    return value + b"".join(b"," + part for _, part in members) + b"}"
+def _joined(value: bytes, members: list[bytes]) -> bytes:
+    return value + b"".join(b"," + part for part in members) + b"}"
 
 
 _MOST_KNOWN = 1 << 16
@@ -204,8 +203,7 @@ class Dependent:
     # Shortest completions
 
     def least(self, rest: Rest, least: Least) -> list[bytes] | None:
-        words = self._least_members(rest, least)
-        return None if words is None else [word for _, word in words]
+        return self._least_members(rest, least)
 
     def least_after_key(self, rest: Rest, key: int, least: Least) -> bytes | None:
         """The shortest value of a key together with the shortest rest.
@@ -224,7 +222,7 @@ class Dependent:
                 break
             word = least(concat(self.style.colon, self.value(value)))
             if word is not None:
-                undone = self._estimate(behind.place, least).undone(behind.formula)
+                undone = self._words_at(behind.place, least).undone(behind.formula)
                 found.append((len(word) + undone + len("}"), word, behind))
         for bound, word, behind in sorted(found, key=itemgetter(0, 1)):
             if best is not None and bound > len(best):
@@ -244,113 +242,115 @@ class Dependent:
         first = self._first_members(Rest(place, rest.extras, formula), answers, set())
         if first is None:
             return None
-        value = answers(concat(self.style.colon, self.value(dict(first)[key])))
-        others = [one for one in first if one[0] != key]
-        members = self._written(others, rest.extras, answers, set())
-        if value is None or members is None:
+        value = next(one.value for one in first if one.key == key)
+        text = answers(concat(self.style.colon, self.value(value)))
+        others = tuple(one for one in first if one.key != key)
+        members = self._with_texts(others, rest.extras, answers, set())
+        if text is None or members is None:
             return None
-        return _joined(value, self._estimate(place, answers).words.in_order(members))
+        return _joined(text, self._words_at(place, answers).in_order(members))
 
-    def _least_members(self, rest: Rest, least: Least) -> list[tuple[int, bytes]] | None:
+    def _least_members(self, rest: Rest, least: Least) -> list[bytes] | None:
         """The shortest members that suffice, in order; None if none do."""
-        estimate, answers = self._estimate(rest.place, least), Answers.of(least)
+        words, answers = self._words_at(rest.place, least), Answers.of(least)
         formula = bounded(rest.formula, rest.place, "{}", writes(least))
 
         def find(extras: Extras, looked: set[str]) -> Chosen | None:
-            word = self._member_word(least, looked)
             first = self._first_members(Rest(rest.place, extras, formula), answers, looked)
-            known = None if first is None else self._written(first, extras, least, looked)
+            known = None if first is None else self._with_texts(first, extras, least, looked)
             if known is None:
                 return None
-            return least_members(estimate, word, known, formula, extras, answers.afford)
+            write = self._writing(least, looked)
+            return least_members(words, formula, extras, write, known, answers.afford)
 
         standing = answers.recall(self, partial(AnswerCache[Chosen | None], None))
         found = standing.ask((rest.place, formula), rest.extras, find, answers.settled)
-        return None if found is None else estimate.words.in_order(found)
+        return None if found is None else words.in_order(found)
 
-    def _member_word(self, least: Least, looked: set[str]) -> Word:
+    def _writing(self, least: Least, looked: set[str]) -> Write:
         """The shortest member of a key; adds the keys of classes to `looked`."""
 
-        def word(key: int, value: Formula, used: Extras) -> bytes | None:
+        def write(key: int, value: Formula, used: Extras) -> tuple[bytes, Extras] | None:
             colon = self.style.colon
             if key < self.count:
-                return least(self.texts.member(key, colon, self.value(value)))
+                text = least(self.texts.member(key, colon, self.value(value)))
+                return None if text is None else (text, used)
             name = least(concat(QUOTE, self.texts.unused(key, used), QUOTE))
-            formula = least(concat(colon, self.value(value)))
-            if name is None or formula is None:
+            text = least(concat(colon, self.value(value)))
+            if name is None or text is None:
                 return None
             looked.add(key_of(name))
-            return name + formula
+            return name + text, used | {key_of(name)}
 
-        return word
+        return write
 
-    def _written(
-        self, members: Needed, extras: Extras, least: Least, looked: set[str]
+    def _with_texts(
+        self, members: Chosen, extras: Extras, least: Least, looked: set[str]
     ) -> Chosen | None:
         """Members with their shortest texts; None if one has none."""
-        word, found = self._member_word(least, looked), list[tuple[int, bytes]]()
-        for key, value in members:
-            text = word(key, value, extras)
-            if text is None:
+        write, found = self._writing(least, looked), list[Member]()
+        for key, value, _ in members:
+            written = write(key, value, extras)
+            if written is None:
                 return None
-            extras = extras if key < self.count else extras | {key_of(text)}
-            found.append((key, text))
+            text, extras = written
+            found.append(Member(key, value, text))
         return tuple(found)
 
-    def _first_members(self, rest: Rest, answers: Answers, looked: set[str]) -> "Needed | None":
+    def _first_members(self, rest: Rest, answers: Answers, looked: set[str]) -> Chosen | None:
         """The first members found that suffice; None also if the search takes too long."""
         free, completions = self.coming(rest), self._completions[answers.spellable]
-        formula = formulas_by_case(self.keys)
         way = completions.way(rest.formula, sum(1 << key for key in free))
         if way is not None:
-            case = tuple(way.atoms)
-            return [(key, formula(case, key)) for key in way.keys]
-        word, afford = self._member_word(answers, looked), answers.portion()
+            return way.members
+        write, afford = self._writing(answers, looked), answers.portion()
 
         def lives(key: int, value: Formula) -> bool | None:
-            return word(key, value, frozenset()) is not None if afford(_LOOK) else None
+            return write(key, value, frozenset()) is not None if afford(_LOOK) else None
 
-        members, spellable = Needed(), answers.spellable
-        ways = self._ways(free, lives, answers, spellable, looked)
-        return members if can_end(ways, rest.formula, rest.extras, members) else None
+        try:
+            return self._find(
+                rest.formula, free, lives, answers, answers.spellable, rest.extras, looked
+            )
+        except Unsettled:
+            return None
 
-    def _ways(
+    def _find(
         self,
+        formula: Formula,
         free: list[int],
         lives: Callable[[int, Formula], bool | None],
         word: Least,
         spellable: int,
+        extras: Extras,
         looked: set[str],
-    ) -> Access:
-        """Access to members of free names and of all classes; adds keys of classes to `looked`."""
+    ) -> Chosen | None:
+        """Members of free names and of classes that suffice; adds keys of classes to `looked`."""
 
-        def another(key: int, extras: Extras) -> Extras | None:
-            if self.texts.endless(key, spellable):
-                return extras
-            text = word(concat(QUOTE, self.texts.unused(key, extras), QUOTE))
+        def write(key: int, value: Formula, used: Extras) -> tuple[bytes, Extras] | None:
+            found = lives(key, value)
+            if found is None:
+                raise Unsettled
+            if not found or key < self.count or self.texts.endless(key, spellable):
+                return (b"", used) if found else None
+            text = word(concat(QUOTE, self.texts.unused(key, used), QUOTE))
             if text is None:
                 return None
             looked.add(name := key_of(text))
-            return extras | {name}
+            return b"", used | {name}
 
-        return Access(
-            self._words(free),
-            formulas_by_case(self.keys),
-            lives,
-            another,
-            self._completions[spellable].keep,
-        )
+        found = first_members(self._words(free), formula, extras, write)
+        classes = {one.key for one in found or () if one.key >= self.count}
+        if found is not None and all(self.texts.endless(key, spellable) for key in classes):
+            self._completions[spellable].keep(found)
+        return found
 
     def _words(self, free: list[int]) -> Words:
         return Words(self.keys, free, self.pairs, self.holds, ordered=self.style.ordered)
 
-    def _estimate(self, place: int, least: Least) -> Estimate:
-        """The estimate for a place, cached."""
-
-        def make() -> Estimate:
-            return Estimate(self._words(self.places.free(place)))
-
-        return Answers.of(least).recall((self, place), make)
+    def _words_at(self, place: int, least: Least) -> Words:
+        """The members that may come from a place on, cached."""
+        return Answers.of(least).recall((self, place), lambda: self._words(self.places.free(place)))
 
     # Lives
 
@@ -409,8 +409,11 @@ class Dependent:
         def lives(key: int, value: Formula) -> bool | None:
             return self._lives(key, value, look)
 
-        ways = self._ways(free, lives, look.word, look.spellable, looked)
-        return can_end(ways, formula, extras, Needed())
+        try:
+            found = self._find(formula, free, lives, look.word, look.spellable, extras, looked)
+        except Unsettled:
+            return None
+        return found is not None
 
     def _free(self, place: int) -> int:
         used = (1 << max(place, 0)) - 1 if self.style.ordered else max(place, 0)

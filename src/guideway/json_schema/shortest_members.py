@@ -3,14 +3,14 @@
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from itertools import count
-from operator import itemgetter
-from typing import Any, Final, TypeAlias
+from operator import attrgetter
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from guideway.errors import LimitError
-from guideway.json_schema.cases import Case, first_case
+from guideway.json_schema.cases import demands_in, demands_of
 from guideway.json_schema.discriminators import Unlike
 from guideway.json_schema.formula_derivative import Pairs
 from guideway.json_schema.formulas import (
@@ -32,13 +32,24 @@ from guideway.json_schema.formulas import (
     atoms,
     conjuncts,
     fold,
-    leaf,
     members_of,
 )
-from guideway.json_schema.key_classes import KeyClass
+from guideway.json_schema.key_classes import KeyClass, by_name, formula_of
 from guideway.json_schema.objects import Extras, asks
 from guideway.language.fuel import paying, spend
-from guideway.language.values import by_value
+
+
+class Member(NamedTuple):
+    """A member of an object: its key, the formula of its value, and its text, if that is known."""
+
+    key: int
+    value: Formula
+    text: bytes = b""
+
+
+Chosen: TypeAlias = tuple[Member, ...]
+_Move: TypeAlias = tuple[Member | None, Formula]
+"""A member without its text, if any, and the formula after it."""
 
 _KEPT: Final = 16  # ways of one kind of object, most recently used first
 _TRIED: Final = 6
@@ -48,25 +59,18 @@ _MOST_ANSWERS: Final = 1 << 10
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Way:
-    """Members that complete an object: names, classes of one member each, and atoms that hold.
+    """Members that complete an object.
 
-    `mask` has a bit for each name, by its number; `rows` and `answers` are caches.
+    `mask` has a bit for each name, by its number; `told` has what each value satisfies; `rows` and
+    `answers` are caches.
     """
 
+    members: Chosen
     names: frozenset[str]
     mask: int
-    classes: frozenset[int]
-    atoms: frozenset[Atom]
+    told: tuple[tuple[KeyClass, frozenset[Formula]], ...]
     rows: dict[Formula, int] = field(default_factory=dict[Formula, int])
     answers: dict[Formula, int] = field(default_factory=dict[Formula, int])
-
-    @property
-    def keys(self) -> list[int]:
-        """The numbers of the members."""
-        return [
-            *(key for key in range(self.mask.bit_length()) if self.mask >> key & 1),
-            *self.classes,
-        ]
 
 
 class Completions:
@@ -77,7 +81,7 @@ class Completions:
         self._names = {key.name: key for key in keys if key.name is not None}
         self._numbers = {name: 1 << key for key, name in enumerate(self._names)}
         self._ways: list[_Way] = []
-        self._nothing = _Way(frozenset(), 0, frozenset(), frozenset())  # the extra member alone
+        self._nothing = self._way(())  # the extra member alone
         formula = self._formulas_by_name(atoms)
         self._values: list[Formula] = [TRUE]  # by bit: formula of the extra member's value
         self._parts: list[frozenset[Formula]] = [frozenset()]
@@ -93,22 +97,15 @@ class Completions:
         self._all = (1 << len(self._values)) - 1
         self._failing: dict[Atom, int] = {}
 
-    def keep(self, cases: list[Case], keys: Iterable[int]) -> None:
-        """Add a way: atoms that can all hold, with the members that they and `keys` require."""
-        listed = frozenset(atom for case in cases for atom in case)
-        names = {atom.name for atom in listed if isinstance(atom, Required)}
-        classes = set[int]()
-        for key in keys:
-            name = self._keys[key].name
-            if name is None:
-                classes.add(key)
-            else:
-                names.add(name)
-        mask = sum(map(self._numbers.__getitem__, names))
-        made = _Way(frozenset(names), mask, frozenset(classes), listed)
-        told = (made.mask, made.classes, listed)
-        others = [way for way in self._ways if (way.mask, way.classes, way.atoms) != told]
-        self._ways = [made, *others][:_KEPT]
+    def keep(self, members: Chosen) -> None:
+        """Add a way."""
+        others = [way for way in self._ways if way.members != members]
+        self._ways = [self._way(members), *others][:_KEPT]
+
+    def _way(self, members: Chosen) -> _Way:
+        told = tuple((self._keys[one.key], frozenset(conjuncts(one.value))) for one in members)
+        names = frozenset(key.name for key, _ in told if key.name is not None)
+        return _Way(members, names, sum(map(self._numbers.__getitem__, names)), told)
 
     def suffice(self, formula: Formula, free: int) -> bool:
         """Return True if a known way completes an object, with names among the bits `free`."""
@@ -195,28 +192,36 @@ class Completions:
     def _holding(self, atom: Atom, way: _Way) -> int:
         """Row of an atom; bit 0 answers where the extra member is one of the way."""
         match atom:
-            case Named(name) if name in way.names:
-                return self._all if atom in way.atoms else 0
             case Required(name):
                 return self._all if name in way.names else self._where(self._bits[name])
             case Found():
                 return self._finding(atom, way)
             case AtLeast() | AtMost() | Unlike():
                 return self._count_row(atom, way)
-            case Named() | Matching() if atom in way.atoms or not self._concerns(atom, way):
-                return self._all & ~self._fails(atom)
+            case Named() | Matching():
+                asked = frozenset(conjuncts(atom.value))
+                if not all(asked <= told for told in self._told(atom, way)):
+                    return 0
+                named = isinstance(atom, Named) and atom.name in way.names
+                return self._all if named else self._all & ~self._fails(atom)
             case _:
                 return 0
 
+    def _told(self, atom: Named | Matching | Found, way: _Way) -> list[frozenset[Formula]]:
+        """What the values that an atom is about satisfy."""
+        if isinstance(atom, Named):
+            return [told for key, told in way.told if key.name == atom.name]
+        return [told for key, told in way.told if key.among(atom.keys)]
+
     def _count_row(self, atom: AtLeast | AtMost | Unlike, way: _Way) -> int:
         """Row of an atom about the number of members or about whole objects."""
-        count, more = len(way.names) + len(way.classes), self._all & ~1
+        count, more = len(way.members), self._all & ~1
         if isinstance(atom, AtLeast):
             return (count >= atom.count) | (more if count + 1 >= atom.count else 0)
         if isinstance(atom, AtMost):
             return (count <= atom.count) | (more if count < atom.count else 0)
         bits: list[int] = []
-        if way.classes:  # whose keys are in none of the values
+        if count > len(way.names):  # members whose keys are in none of the values
             return self._all
         for names in {frozenset(members_of(value)) for value in atom.values}:
             if names == way.names:  # objects with other names are unlike
@@ -226,20 +231,11 @@ class Completions:
         return self._all & ~self._where(bits)
 
     def _finding(self, atom: Found, way: _Way) -> int:
-        """Row of a Found atom; the members of a way have any values."""
+        """Row of a Found atom."""
         about, asked = self._names_of(atom), frozenset(conjuncts(atom.value))
-        if not asked and (not way.names.isdisjoint(about) or self._has_class(atom, way)):
+        if any(asked <= told for told in self._told(atom, way)):
             return self._all
         return self._where(b for name in about for b in self._bits[name] if asked <= self._parts[b])
-
-    def _concerns(self, atom: Named | Matching, way: _Way) -> bool:
-        return isinstance(atom, Matching) and (
-            any(self._names[name].among(atom.keys) for name in way.names)
-            or self._has_class(atom, way)
-        )
-
-    def _has_class(self, atom: Matching | Found, way: _Way) -> bool:
-        return any(self._keys[key].among(atom.keys) for key in way.classes)
 
     def _fails(self, atom: Named | Matching) -> int:
         """Bits of members for which the atom requires more than their value formula."""
@@ -285,14 +281,18 @@ def _worth_trying(formula: Iterable[Formula]) -> list[Formula]:
     return [*dict.fromkeys(one for one in (TRUE, *found, *together) if one is not FALSE)]
 
 
-MOST_LOOKED_AT = 1_000
+MOST_LOOKED_AT = 10_000
 _IN_ORDER = 100  # sets visited in order of length
-_MOST_KNOWN = 1 << 16  # formulas cached by an estimate, which lives as long as a constraint
-Chosen = tuple[tuple[int, bytes], ...]
-Word: TypeAlias = "Callable[[int, Formula, Extras], bytes | None]"
-Needed = list[tuple[int, Formula]]  # members by key and the formula of the value
+_MOST_KNOWN = 1 << 16  # formulas cached by `undone`, which live as long as a constraint
+_MANY: Final = 1 << 62
+Write: TypeAlias = "Callable[[int, Formula, Extras], tuple[bytes, Extras] | None]"
+"""The text of a member, and the extra keys used with it; None if there is none."""
 Afford: TypeAlias = Callable[[int], bool]
 _decode = json.JSONDecoder().raw_decode
+
+
+class Unsettled(Exception):  # noqa: N818  it says that an answer has to wait, and is no error
+    """Whether a member exists is not known yet."""
 
 
 class Words:
@@ -312,9 +312,9 @@ class Words:
         ordered: bool,
     ) -> None:
         self._keys, self.after, self.may_close, self._ordered = keys, after, may_close, ordered
-        self.names = {str(keys[key].name): key for key in free}
         classes = [key for key, part in enumerate(keys) if part.name is None]
-        self.keys = sorted([*free, *classes], key=self.shortest)
+        self.keys = sorted([*free, *classes], key=self._shortest)
+        self._undone: dict[Formula, int] = {}
 
     def asks(self, atom: Atom, key: int) -> bool:
         """Return True if an atom asks for members of a key."""
@@ -324,27 +324,103 @@ class Words:
         """Return True if a key is one name."""
         return self._keys[key].name is not None
 
-    def shortest(self, key: int) -> int:
+    def fill(
+        self, leaves: Sequence[Leaf], taken: frozenset[int], extras: Extras, write: Write
+    ) -> Chosen | None:
+        """The required members, and others up to the least number; None if there are too few."""
+        listed = [part.atom for part in leaves]
+        names = {str(self._keys[key].name): key for key in self.keys if self.single(key)}
+        about, members = by_name(listed), list[Member]()
+        low = max((atom.count for atom in listed if isinstance(atom, AtLeast)), default=0)
+
+        def take(key: int) -> bool:
+            nonlocal extras
+            value = formula_of(about[self._keys[key].name], self._keys[key])
+            found = write(key, value, extras)
+            if found is None:
+                return False
+            endless = found[1] == extras and not self.single(key)
+            members.extend([Member(key, value, found[0])] * (low - len(members) if endless else 1))
+            extras = found[1]
+            return True
+
+        needed = [names.get(atom.name) for atom in listed if isinstance(atom, Required)]
+        if not all(key is not None and take(key) for key in needed):
+            return None
+        for key in self.keys:
+            while key not in needed and key not in taken and len(members) < low and take(key):
+                if self.single(key):
+                    break
+        high = min((a.count for a in listed if isinstance(a, AtMost)), default=len(members))
+        return tuple(members) if low <= len(members) <= high else None
+
+    def in_order(self, members: Chosen) -> list[bytes]:
+        """The texts of members in the first possible order."""
+        return [
+            one.text for one in sorted(members, key=attrgetter("key" if self._ordered else "text"))
+        ]
+
+    def undone(self, formula: Formula) -> int:
+        """A lower bound of the length of the members that a formula still needs."""
+        if len(self._undone) > _MOST_KNOWN:
+            self._undone.clear()
+        return fold(formula, self._need, self._undone)
+
+    def _need(self, part: Formula, made: dict[Formula, int]) -> int:
+        if self.may_close(part):
+            return 0
+        if not isinstance(part, Leaf):
+            join = min if isinstance(part, Some) else max
+            return join((made[one] for one in part.parts), default=0)
+        times = part.atom.count if isinstance(part.atom, AtLeast) else 1
+        asked = (self._shortest(key) for key in self.keys if self.asks(part.atom, key))
+        return times * min(asked, default=0)
+
+    def _shortest(self, key: int) -> int:
         """A lower bound of the length of a member and its comma."""
         return len(self._keys[key].name or "") + len('"":0,')
 
-    def in_order(self, members: Chosen) -> list[tuple[int, bytes]]:
-        """Members in the first possible order."""
-        return sorted(members) if self._ordered else sorted(members, key=itemgetter(1))
+
+def first_members(words: Words, formula: Formula, extras: Extras, write: Write) -> Chosen | None:
+    """Members that satisfy `formula`, those first that leave the least undone; None if none do.
+
+    Raises:
+        Unsettled: by `write`.
+        LimitError: while compiling, if the search takes too long.
+    """
+
+    def goes_on(tries: int) -> bool:
+        if tries > MOST_LOOKED_AT and paying():
+            raise LimitError(
+                f"the search for a valid object takes more than {MOST_LOOKED_AT} tries",
+                limit="tries",
+                given=MOST_LOOKED_AT,
+            )
+        return True
+
+    found: Chosen = ()
+    for part in components(formula):
+        more = _Search(words, write).find(part, extras, goes_on)
+        if more is None:
+            return None
+        found += more
+    return found
 
 
 def least_members(
-    estimate: "Estimate", word: Word, known: Chosen, formula: Formula, extras: Extras, pay: Afford
+    words: Words, formula: Formula, extras: Extras, write: Write, known: Chosen, pay: Afford
 ) -> Chosen:
     """The shortest members that satisfy `formula`; () if none are needed.
 
     The shortest set is hard to find. Where `pay` refuses the work, the members `known` are
     taken: they suffice, and may be longer.
     """
-    found: Chosen = ()
+    longest, found = sum(len(one.text) + 1 for one in known), Chosen()
     for part in components(formula):
-        longest = sum(len(text) + 1 for _, text in known)
-        shorter = _search(estimate, word, part, extras, longest, pay)
+        work = size(part) * len(words.keys)
+        shorter = _Search(words, write, longest).find(
+            part, extras, lambda n, w=work: n <= _IN_ORDER and pay(w)
+        )
         if shorter is None:
             return known
         found += shorter
@@ -392,7 +468,13 @@ def _names(part: Formula) -> set[str] | None:
 
 @dataclass(frozen=True, slots=True, order=True)
 class _Try:
-    """A set of members, by the least length of the whole and by its texts."""
+    """A set of members, by the least length of the whole and by its texts.
+
+    Attributes:
+        formula: what is left after the members.
+        asked: a member that is not written yet.
+        moves: what may come next, once that is asked.
+    """
 
     bound: int
     texts: tuple[bytes, ...]
@@ -401,73 +483,140 @@ class _Try:
     formula: Formula = field(compare=False)
     extras: Extras = field(compare=False)
     chosen: Chosen = field(compare=False)
+    asked: Member | None = field(compare=False, default=None)
+    moves: "Iterator[_Move] | None" = field(compare=False, default=None)
 
 
-def _search(
-    estimate: "Estimate", word: Word, formula: Formula, extras: Extras, longest: int, pay: Afford
-) -> Chosen | None:
-    """Search sets of members in order of length (A*), up to a length; None if it takes too long."""
-    words, serials, seen = estimate.words, count(1), set[object]()
-    queue, work = [_Try(0, (), 0, 0, formula, extras, ())], size(formula) * len(words.keys)
-    while queue:
-        tried = heappop(queue)
-        if words.may_close(tried.formula):
-            return tried.chosen
-        taken = frozenset(key for key, _ in tried.chosen if words.single(key))
+class _Search:
+    """The search for members that satisfy a formula, the shortest first (A*).
+
+    Without `longest`, a bound of the length, members have no texts, and the search goes on from the
+    last set.
+    """
+
+    def __init__(self, words: Words, write: Write, longest: int | None = None) -> None:
+        self._words, self._write, self._longest = words, write, longest
+        self._serials, self._seen, self._queue = count(0, -1), set[object](), list[_Try]()
+        # Atoms that are about several members. Which members make up a number is decided by
+        # `fill`, unless they have to be the shortest ones.
+        self._alone = (Found, Unlike) if longest is None else (Found, Unlike, AtLeast)
+
+    def find(
+        self, formula: Formula, extras: Extras, goes_on: Callable[[int], bool]
+    ) -> Chosen | None:
+        """The members, None if there are none.
+
+        `goes_on` is called with the number of sets of members so far; False ends the search.
+        """
+        self._put(_Try(0, (), 0, 0, formula, extras, ()))
+        while self._queue:
+            tried = heappop(self._queue)
+            if tried.asked is not None:
+                self._add(tried, tried.asked)
+            elif tried.moves is not None:
+                self._move(tried, tried.moves)
+            elif self._words.may_close(tried.formula):
+                return tried.chosen
+            elif not self._open(tried, goes_on):
+                return None
+        return None
+
+    def _put(self, tried: _Try) -> None:
+        fits = self._longest is None or tried.bound <= self._longest
+        if fits and tried.formula is not FALSE:
+            heappush(self._queue, tried)
+
+    def _bound(self, length: int, rest: Formula) -> int:
+        return 0 if self._longest is None else length + self._words.undone(rest)
+
+    def _add(self, tried: _Try, member: Member) -> None:
+        """Write the member that was asked, and go on if there is one."""
+        found = self._write(member.key, member.value, tried.extras)
+        if found is not None:
+            text, extras = found
+            self._extend(tried, (member._replace(text=text),), tried.formula, extras)
+
+    def _extend(self, tried: _Try, more: Chosen, rest: Formula, extras: Extras) -> None:
+        chosen = (*tried.chosen, *more)
+        texts = tuple(self._words.in_order(chosen)) if any(one.text for one in more) else ()
+        length = tried.length + sum(len(one.text) + 1 for one in more if one.text)
+        bound, serial = self._bound(length, rest), next(self._serials)
+        self._put(_Try(bound, texts, serial, length, rest, extras, chosen))
+
+    def _move(self, tried: _Try, moves: "Iterator[_Move]") -> None:
+        """Take the next move; the others wait."""
+        for member, rest in moves:
+            heappush(self._queue, tried)
+            bound, serial = self._bound(tried.length, rest), next(self._serials)
+            done = tried.length, rest, tried.extras, tried.chosen
+            self._put(_Try(bound, tried.texts, serial, *done, member))
+            return
+
+    def _open(self, tried: _Try, goes_on: Callable[[int], bool]) -> bool:
+        """Find the members of a formula at once, or its moves."""
+        words = self._words
+        taken = frozenset(one.key for one in tried.chosen if words.single(one.key))
         state = tried.formula, taken, tried.extras
-        if state in seen:
-            continue
-        seen.add(state)
-        if len(seen) > _IN_ORDER or not pay(work):
-            break
-        for key, value, rest in candidates(words, tried.formula, taken):
-            text = word(key, value, tried.extras)
-            length = tried.length + len(text or b"") + 1
-            bound = length + estimate.undone(rest)
-            if text is not None and bound <= longest:
-                more = tried.extras if words.single(key) else tried.extras | {key_of(text)}
-                chosen = (*tried.chosen, (key, text))
-                texts = tuple(text for _, text in words.in_order(chosen))
-                heappush(queue, _Try(bound, texts, next(serials), length, rest, more, chosen))
+        if state in self._seen:
+            return True
+        self._seen.add(state)
         spend(1)
-    return None
+        leaves, choices = _split(tried.formula)
+        if choices:
+            moves = self._options(leaves, choices, tried.extras)
+            heappush(self._queue, replace(tried, moves=moves))
+        elif any(isinstance(part.atom, self._alone) for part in leaves):
+            moves = _members(words, leaves, taken)
+            heappush(self._queue, replace(tried, moves=moves))
+        elif (found := words.fill(leaves, taken, tried.extras, self._write)) is not None:
+            self._extend(tried, found, TRUE, tried.extras)
+        return goes_on(len(self._seen))
+
+    def _options(
+        self, leaves: Sequence[Leaf], choices: Sequence[Some], extras: Extras
+    ) -> Iterator[_Move]:
+        """The options of the smallest choice that do not contradict the atoms."""
+        spend(sum(len(choice.parts) for choice in choices))
+        told = demands_of(part.atom for part in leaves)
+        named = [part for part in leaves if not isinstance(part.atom, AtLeast)]
+        words = self._words
+        if told.contradicts(told) or words.fill(named, frozenset(), extras, self._write) is None:
+            return
+        left = [
+            (choice, [one for one in choice.parts if not told.contradicts(demands_in(one))])
+            for choice in choices
+        ]
+        smallest, options = min(left, key=lambda one: len(one[1]))
+        others = [choice for choice in choices if choice is not smallest]
+
+        def weight(option: Formula) -> tuple[int, int]:
+            more = demands_in(option).required - told.required
+            return len(more), words.undone(option)
+
+        for option in sorted(options, key=weight):
+            yield None, all_of(option, *leaves, *others)
 
 
-class Estimate:
-    """Lower bound of the length of the members that a formula still needs."""
-
-    def __init__(self, words: Words) -> None:
-        self.words = words
-        self._known: dict[Formula, int] = {}
-
-    def undone(self, formula: Formula) -> int:
-        if len(self._known) > _MOST_KNOWN:
-            self._known = {}
-        return fold(formula, self._need, self._known)
-
-    def _need(self, part: Formula, made: dict[Formula, int]) -> int:
-        words = self.words
-        if words.may_close(part):
-            return 0
-        if not isinstance(part, Leaf):
-            join = min if isinstance(part, Some) else max
-            return join((made[one] for one in part.parts), default=0)
-        times = part.atom.count if isinstance(part.atom, AtLeast) else 1
-        asked = (words.shortest(key) for key in words.keys if words.asks(part.atom, key))
-        return times * min(asked, default=0)
+def _split(formula: Formula) -> tuple[list[Leaf], list[Some]]:
+    """The atoms of a conjunction, and the choices of which they satisfy no option."""
+    leaves = [part for part in conjuncts(formula) if isinstance(part, Leaf)]
+    known = frozenset[Formula](leaves)
+    choices = [part for part in conjuncts(formula) if isinstance(part, Some)]
+    return leaves, [
+        one for one in choices if not any(known.issuperset(conjuncts(o)) for o in one.parts)
+    ]
 
 
-def candidates(
-    words: Words, formula: Formula, taken: frozenset[int]
-) -> Iterator[tuple[int, Formula, Formula]]:
-    """Keys, values and rests of members that the first part that does not hold asks for."""
-    asking = atoms(next(part for part in conjuncts(formula) if not words.may_close(part)))
+def _members(words: Words, leaves: Sequence[Leaf], taken: frozenset[int]) -> Iterator[_Move]:
+    """The members that an unfinished atom asks for."""
+    formula = all_of(*leaves)
+    asking = [part.atom for part in leaves if not words.may_close(part)]
+    atom = min(asking, key=lambda one: isinstance(one, AtLeast) - isinstance(one, Required))
     for key in words.keys:
-        if key in taken or not any(words.asks(atom, key) for atom in asking):
-            continue
-        for rest, value in words.after(formula, key).items():
-            if not _asks_as_much(rest, formula):
-                yield key, value, rest
+        if key not in taken and words.asks(atom, key):
+            for rest, value in words.after(formula, key).items():
+                if not _asks_as_much(rest, formula):
+                    yield Member(key, value), rest
 
 
 def _asks_as_much(rest: Formula, formula: Formula) -> bool:
@@ -509,136 +658,3 @@ def key_of(text: bytes) -> str:
     """The key of a written member."""
     key: Any = _decode(text.decode())[0]
     return str(key)
-
-
-@by_value
-class Access:
-    """Access to the members of an object.
-
-    `formula` gives the formula of a key's value, from atoms; `lives` tells if a member with a value
-    exists (None: not known yet); `another` gives the extra keys with one more of a class, or None;
-    `found` receives the cases that suffice together with the additional keys.
-    """
-
-    words: Words
-    formula: Callable[[Case, int], Formula]
-    lives: Callable[[int, Formula], bool | None]
-    another: "Callable[[int, Extras], Extras | None]"
-    found: "Callable[[list[Case], set[int]], None]"
-
-
-def can_end(ways: Access, formula: Formula, extras: Extras, members: "Needed") -> bool | None:
-    """Return True if some members complete the object; None if a value is not known yet.
-
-    Adds the members that the first cases need which can hold.
-    """
-    cases = list[Case]()
-
-    def accept(case: Case) -> bool | None:
-        more = Needed()
-        found = _accepted(ways, case, extras, more)
-        if found:
-            cases.append(case)
-            members.extend(more)
-        return found
-
-    for part in components(formula):
-        if not ways.words.may_close(part):
-            found = first_case(part, lambda case: _needed(ways, case), accept)
-            if not found:
-                return found
-    keys = {key for key, _ in members}
-    others = (key for key in keys if not ways.words.single(key))
-    endless = all(ways.another(key, extras) == extras for key in others)
-    ways.found(cases, keys if endless else set())
-    return True
-
-
-def _needed(ways: Access, case: Case) -> bool | None:
-    """Check the required members: values exist, and there are not too many."""
-    required = sum(isinstance(atom, Required) for atom in case)
-    for atom in case:
-        if isinstance(atom, AtMost) and atom.count < required:
-            return False
-        if isinstance(atom, Required):
-            key = ways.words.names.get(atom.name)
-            found = key is not None and ways.lives(key, ways.formula(case, key))
-            if not found:
-                return found
-    return True
-
-
-def _accepted(ways: Access, case: Case, extras: Extras, members: Needed) -> bool | None:
-    """Check that atoms can all hold; adds the members needed."""
-    found = _needed(ways, case)
-    if not found:
-        return found
-    if any(isinstance(atom, (Found, Unlike)) for atom in case):
-        return _lives_search(ways, all_of(*map(leaf, case)), extras, members)
-    names = (atom.name for atom in case if isinstance(atom, Required))
-    taken = dict.fromkeys(map(ways.words.names.__getitem__, names))
-    members += ((key, ways.formula(case, key)) for key in taken)
-    low = max((atom.count for atom in case if isinstance(atom, AtLeast)), default=0)
-    high = min((atom.count for atom in case if isinstance(atom, AtMost)), default=low)
-    if low > high:
-        return False
-    return _fill(ways, case, low, extras, members)
-
-
-def _fill(ways: Access, case: Case, low: int, extras: Extras, members: Needed) -> bool | None:
-    """Add members until there are `low`."""
-    taken = {key for key, _ in members}
-    for key in ways.words.keys:
-        if len(members) >= low:
-            break
-        value = ways.formula(case, key)
-        found = key not in taken and ways.lives(key, value)
-        if found is None:
-            return None
-        if found and ways.words.single(key):
-            members.append((key, value))
-        elif found:
-            more: Extras | None = extras
-            while len(members) < low and (more := ways.another(key, extras)) is not None:
-                members += [(key, value)] * (low - len(members) if more == extras else 1)
-                extras = more
-    return len(members) >= low
-
-
-def _lives_search(ways: Access, formula: Formula, extras: Extras, members: Needed) -> bool | None:
-    words = ways.words
-    estimate = Estimate(words)
-    stack: list[tuple[Formula, Extras, tuple[tuple[int, Formula], ...]]] = [(formula, extras, ())]
-    seen: set[object] = set()
-    while stack:
-        left, before, chosen = stack.pop()
-        used: Extras | None = before
-        if chosen:  # the last one is not yet known to exist
-            key, value = chosen[-1]
-            lives = ways.lives(key, value)
-            if lives is None:
-                return None
-            used = used if words.single(key) else ways.another(key, before)
-            if not lives or used is None:
-                continue
-        if words.may_close(left):
-            members += chosen
-            return True
-        taken = frozenset(key for key, _ in chosen if words.single(key))
-        state = (left, used, taken)
-        if state in seen:
-            continue
-        seen.add(state)
-        ahead = [
-            (rest, used, (*chosen, (key, value)))
-            for key, value, rest in candidates(words, left, taken)
-        ]
-        stack += sorted(ahead, key=lambda one: estimate.undone(one[0]), reverse=True)
-        spend(1)
-        if len(seen) > MOST_LOOKED_AT and paying():
-            raise LimitError(
-                f"the search for a valid object takes more than {MOST_LOOKED_AT} tries",
-                limit="tries",
-                given=MOST_LOOKED_AT,
-            )
-    return False
