@@ -347,9 +347,7 @@ class History:
         """The text; a character that is not complete is held back."""
         known = self.rules.vocabulary.tokens
         data = b"".join(known[int(token)] or b"" for token in self.generated)
-        return codecs.getincrementaldecoder("utf-8")("replace").decode(
-            data.removeprefix(self.joint)
-        )
+        return codecs.utf_8_decode(data.removeprefix(self.joint), "replace", False)[0]
 
     def biases(self) -> list[Group]:
         """The biases of tokens that complete something here, without `rules.bias.always`."""
