@@ -225,19 +225,6 @@ class _Words:
         return found
 
 
-def shortest_beginnings(words: Iterable[bytes]) -> list[bytes]:
-    """The words that have no other word as a prefix.
-
-    >>> shortest_beginnings([b"ab", b"b", b"abc", b"ac"])
-    [b'ab', b'ac', b'b']
-    """
-    found: list[bytes] = []
-    for word in sorted(words):
-        if not found or not word.startswith(found[-1]):
-            found.append(word)
-    return found
-
-
 def named(
     shape: LarkTerminal, error: SourceError | UnsupportedError | LimitError
 ) -> UnsupportedError | LimitError:
