@@ -128,9 +128,6 @@ class Distinct:
         used = argument if isinstance(argument, frozenset) else frozenset()
         return call(self, used | {captured})
 
-    def resume_any(self, argument: Hashable) -> Expr:
-        return call(self, argument)
-
     def remembers(self, argument: Hashable) -> bool:
         return not (isinstance(argument, frozenset) and None in argument)
 
@@ -149,14 +146,6 @@ class Distinct:
         return ()
 
     def least(self, argument: Hashable, least: Callable[[Expr], bytes | None]) -> bytes | None:
-        return least(literal("]"))
-
-    def least_after(
-        self,
-        argument: Hashable,
-        least: Callable[[Expr], bytes | None],
-        captured: bytes | None = None,
-    ) -> bytes | None:
         return least(literal("]"))
 
 

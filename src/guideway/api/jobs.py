@@ -34,6 +34,7 @@ class Job:
     prompt: Prompt  # the prompt, with the description of the type if it was requested
     source: Source | None  # the source of the text
     request: Request  # the request that runs; all jobs of one search share it
+    place: int = 0  # index of this text among those that a search finds
     number: int = 0  # index of the prompt in the call
     kept: int = 1  # number of texts that the call returns for the prompt
 
@@ -158,7 +159,7 @@ class Call:
                     )
             requests = [requests[0]] * wide.num_return_sequences
         kept = sampling.num_return_sequences
-        return [Job(asked, source, each, number, kept) for each in requests]
+        return [Job(asked, source, each, n, number, kept) for n, each in enumerate(requests)]
 
     def _request(self, prompt: Prompt, source: Source | None, sampling: Sampling) -> Request:
         tools = () if source is None else tools_of(source)

@@ -3,7 +3,8 @@
     row/                    one row: its request, position in the constraint, tokens, trace
     ensemble/               an expression over models: prompts, prefix cache, alignment of ids
     step                    one step of a batch: forward, expression, mask, warp, draw, take
-    draw, marking           the stages of a step
+    draw, penalties, marking
+                            the stages of a step
     loop                    steps until all rows have ended; calls at the same time share forwards
     scheduling, paged       rows that join and leave between steps, with masks made before a step
     drafts, draft_model, heads, speculation

@@ -345,10 +345,6 @@ class ItemsTemplate:
     def resume(self, argument: Hashable, captured: bytes | None) -> Expr:
         return call(self, _rest_after(cast("Rest", argument), captured))
 
-    def resume_any(self, argument: Hashable) -> Expr:
-        rest = cast("Rest", argument)
-        return UNSURE if rest.twice else call(self, rest)
-
     def remembers(self, argument: Hashable) -> bool:
         return UNKNOWN not in cast("Rest", argument).used
 
@@ -393,11 +389,6 @@ class ItemsTemplate:
         if rest.position < 0:
             return b"[" + text + b"]"
         return b"," * bool(words) + text + b"]"
-
-    def least_after(
-        self, argument: Hashable, least: Least, captured: bytes | None = None
-    ) -> bytes | None:
-        return self.least(_rest_after(cast("Rest", argument), captured), least)
 
     def _unfold(self, rest: Rest, look: Look) -> Expr:
         style = self.style

@@ -213,11 +213,7 @@ class ObjectTemplate:
 
     def resume(self, argument: Hashable, captured: bytes | None) -> Expr:
         member = cast("Member", argument)
-        return self._after_key(_with_key(member, captured), member.key)
-
-    def resume_any(self, argument: Hashable) -> Expr:
-        member = cast("Member", argument)
-        return self._after_key(member.rest, member.key)
+        return call(self, Member(_with_key(member, captured), member.key))
 
     def remembers(self, argument: Hashable) -> bool:
         read = cast("Rest | Member", argument)
@@ -256,12 +252,6 @@ class ObjectTemplate:
             return None
         listed = b"".join(b"," + word for word in words)
         return b"{" + listed[1:] + b"}" if rest.place < 0 else listed + b"}"
-
-    def least_after(
-        self, argument: Hashable, least: Least, captured: bytes | None = None
-    ) -> bytes | None:
-        member = cast("Member", argument)
-        return self.reading.least_after_key(_with_key(member, captured), member.key, least)
 
     def is_vague(self, rest: Rest) -> bool:
         """Return True if it is unknown which keys may come."""

@@ -502,9 +502,6 @@ class _Quoted:
     def resume(self, argument: Hashable, captured: bytes | None) -> Expr:
         return self._quoting.of(self._template.resume(argument, _unescaped(captured)))
 
-    def resume_any(self, argument: Hashable) -> Expr:
-        return self._quoting.of(self._template.resume_any(argument))
-
     def remembers(self, argument: Hashable) -> bool:
         return self._template.remembers(argument)
 
@@ -524,13 +521,7 @@ class _Quoted:
         return map(self._quoting.of, self._template.parts(argument))
 
     def least(self, argument: Hashable, least: Least) -> bytes | None:
-        return _escaped(self._template.least(argument, self._inner(least)))
-
-    def least_after(
-        self, argument: Hashable, least: Least, captured: bytes | None = None
-    ) -> bytes | None:
-        inner = self._inner(least)
-        return _escaped(self._template.least_after(argument, inner, _unescaped(captured)))
-
-    def _inner(self, least: Least) -> Least:
-        return lambda part: _unescaped(least(self._quoting.of(part)))
+        inner = self._template.least(
+            argument, lambda part: _unescaped(least(self._quoting.of(part)))
+        )
+        return _escaped(inner)

@@ -18,7 +18,6 @@ from guideway.language.nodes import (
     Empty,
     Epsilon,
     Expr,
-    Least,
     Look,
     Not,
     Repeat,
@@ -515,10 +514,6 @@ class Uncaptured:
         del argument, captured
         return EMPTY
 
-    def resume_any(self, argument: Hashable) -> Expr:
-        del argument
-        return EMPTY
-
     def remembers(self, argument: Hashable) -> bool:
         del argument
         return True
@@ -536,12 +531,6 @@ class Uncaptured:
     def parts(self, argument: Hashable) -> tuple[Expr, ...]:
         del argument
         return ()
-
-    def least_after(
-        self, argument: Hashable, least: Least, captured: bytes | None = None
-    ) -> bytes | None:
-        del argument, least, captured
-        return None
 
 
 def looking(expr: Expr) -> tuple[list[Ahead], Expr]:

@@ -266,7 +266,7 @@ class LookaheadSaturation:
             resumed = node.template.resume(node.argument, node.read)
         else:
             self._captures = True
-            resumed = concat(node.item, node.template.resume_any(node.argument))
+            resumed = concat(node.item, node.template.resume(node.argument, None))
         self._ask(leads, resumed, _Resumption(part))
 
     def _ahead_ways(self, leads: Leads, item: Expr, level: int) -> Iterable[Leads]:

@@ -47,10 +47,6 @@ class Template(Protocol):
         """The rest after a Capture that read `captured` (None: unknown)."""
         ...
 
-    def resume_any(self, argument: Hashable) -> "Expr":
-        """A superset of the rest after a Capture of any string, to prove that there is none."""
-        ...
-
     def remembers(self, argument: Hashable) -> bool:
         """Return True if an argument determines all that was captured before."""
         ...
@@ -75,12 +71,6 @@ class Template(Protocol):
 
     def least(self, argument: Hashable, least: "Least") -> bytes | None:
         """The shortest string of `unfold(argument)`, least in byte order; None if none."""
-        ...
-
-    def least_after(
-        self, argument: Hashable, least: "Least", captured: bytes | None = None
-    ) -> bytes | None:
-        """`least` of `resume(argument, captured)`; None means any captured string."""
         ...
 
 

@@ -475,16 +475,15 @@ class Least:
             case Call(template, argument):
                 return _from_bytes(template.least(argument, written))
             case Capture():
-                return self._captured(node, look, written)
+                return self._captured(node, look)
             case _:
                 assert_never(node)
 
-    def _captured(self, node: Capture, look: _Asked, written: Answers) -> Found:
+    def _captured(self, node: Capture, look: _Asked) -> Found:
         """A capture and what follows it."""
         word, read = look(node.item), node.read
         known = None if read is None or word is None else read + word.text
-        rest = node.template.least_after(node.argument, written, known)
-        return _joined_words(word, _from_bytes(rest))
+        return _joined_words(word, look(node.template.resume(node.argument, known)))
 
     def _writable(self, word: Found) -> Found:
         """The word if it can be written out; others are recorded as omitted."""

@@ -1,6 +1,7 @@
 """Language models: their protocol, and the libraries that run them.
 
     protocol                `LanguageModel` and its laws
+    pages                   the protocol of paged caches
     fake                    a model of a table or a function, for tests
     load                    a model from a name, folder, file or object
     transformers            a transformers model

@@ -9,7 +9,8 @@
 A `CroppingModel` can also forget tokens and join rows, which speculation and the prefix cache need:
 
 - After `crop`, a row is as if its last tokens had never been read. Its argument is used up.
-- `concat` copies: rows of several caches, of different lengths, are one batch.
+- `concat` copies: rows of several caches, of different lengths, are one batch. A model whose cache
+  cannot forget tokens has `joins = True` if it can do this.
 
 A `VariedModel` has low-rank adapters and early exits (logits after block k):
 

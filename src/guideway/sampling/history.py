@@ -347,7 +347,9 @@ class History:
         """The text; a character that is not complete is held back."""
         known = self.rules.vocabulary.tokens
         data = b"".join(known[int(token)] or b"" for token in self.generated)
-        return codecs.utf_8_decode(data.removeprefix(self.joint), "replace", False)[0]
+        return codecs.getincrementaldecoder("utf-8")("replace").decode(
+            data.removeprefix(self.joint)
+        )
 
     def biases(self) -> list[Group]:
         """The biases of tokens that complete something here, without `rules.bias.always`."""

@@ -11,12 +11,16 @@ from guideway.context_free.lark.terminals import (
     Rivals,
     Terminal,
     one_word,
+    shortest_beginnings,
 )
 from guideway.language.expr import ANYTHING, EPSILON, ahead, alt, complement, concat, either
 from guideway.language.nodes import Expr
 from guideway.language.pushdown import DONE, FIRST, Control, Move
 from guideway.language.values import by_identity
 from guideway.regex.backtracking import Exit
+
+MANY_STRINGS: Final = 16  # more rivals become one guard
+_MANY_REGEXES: Final = 32  # 490 like /[a-z]+1x?/, one guard each, took 15 s to be refused
 
 
 @by_identity
@@ -73,7 +77,7 @@ class Scanners:
         # Most states share their ways and rivals.
         self._known, self._gone = cache(self._known_ways), cache(self._swallowed)
         self._called, self._part = cache(self._calls), cache(self._called_part)
-        self._one_of = cache(self._union)
+        self._one_of, self._not_at = cache(self._union), cache(self._guard)
         self._inside = cache(self._strings_inside)
 
     def check(self) -> None:
@@ -248,15 +252,28 @@ class Scanners:
                 held |= bit if regex.flags_hold(each) else 0
         return strings, held
 
+    def _guard(self, rival: Terminal) -> Expr:
+        """Lookahead that a rival does not match; shared by many ways."""
+        return ahead(complement(rival.begins), self._level)
+
     def _way(self, called: _Called, taken: Terminal, met: int) -> Way:
         rivals = self._rivals.among(met) if met else ()  # mostly empty
-        strings = [each.word or each.whole for each in rivals if each.folded is not None]
-        begun = [each.begins for each in rivals if each.folded is None]
-        begun.append(concat(either(strings), ANYTHING))
-        guard = ahead(complement(alt(*begun)), self._level) if rivals else EPSILON
+        strings: list[bytes | Expr] = []
+        if len(rivals) > MANY_STRINGS:  # a guard each would be intersected with all before
+            strings += shortest_beginnings(each.word for each in rivals if each.word is not None)
+            strings += (e.whole for e in rivals if e.folded is not None and e.word is None)
+            rivals = [each for each in rivals if each.folded is None]
+        if len(rivals) > _MANY_REGEXES:
+            guards = [ahead(complement(either(each.begins for each in rivals)), self._level)]
+        else:
+            guards = [self._not_at(each) for each in rivals]
+        if strings:
+            begun = concat(either(strings), ANYTHING)
+            guards.append(ahead(complement(begun), self._level))
         # The matching terminal decides if the text is ignored, not its name.
         ignored = taken.shape.name in self._ignored
         name = called.terminal.shape.name
+        guard = concat(*guards)
         found = Way(self._first.get(name, name), ignored, guard, called.exits, self._level)
         called.ways[met] = found
         return found

@@ -14,6 +14,7 @@ from guideway.language.expr import (
     EPSILON,
     alt,
     both,
+    byte_set,
     complement,
     concat,
     literal,
@@ -139,10 +140,7 @@ class Terminal:
         return self._within(words)
 
     def _exits_among(self, words: Expr) -> tuple[Exit, ...]:
-        word = one_word(words)
-        if word is not None:
-            return tuple(Exit(words, e.after) for e in self.exits if contains(e.text, word))
-        found = (Exit(both(each.text, words), each.after) for each in self.exits)
+        found = (Exit(_intersect_words(each.text, words), each.after) for each in self.exits)
         return tuple(each for each in found if each.text is not EMPTY)
 
     def exits_without(self, named: Named) -> tuple[Exit, ...]:
@@ -225,6 +223,19 @@ class _Words:
         return found
 
 
+def shortest_beginnings(words: Iterable[bytes]) -> list[bytes]:
+    """The words that have no other word as a prefix.
+
+    >>> shortest_beginnings([b"ab", b"b", b"abc", b"ac"])
+    [b'ab', b'ac', b'b']
+    """
+    found: list[bytes] = []
+    for word in sorted(words):
+        if not found or not word.startswith(found[-1]):
+            found.append(word)
+    return found
+
+
 def named(
     shape: LarkTerminal, error: SourceError | UnsupportedError | LimitError
 ) -> UnsupportedError | LimitError:
@@ -237,6 +248,35 @@ def named(
         feature=error.feature if isinstance(error, UnsupportedError) else "regex",
         text=shape.pattern,
     )
+
+
+def _intersect_words(text: Expr, words: Expr) -> Expr:
+    """Intersection written out along the finite language `words`.
+
+    300 keywords of any case and a name: .4 s, with And nodes 6.5 s.
+    """
+    word = one_word(words)
+    if word is not None:
+        return words if contains(text, word) else EMPTY
+    made: dict[tuple[Expr, Expr], Expr] = {}
+    stack = [(text, words)]
+    while stack:
+        pair = stack[-1]
+        steps = [
+            (members & more, (left, right))
+            for more, right in arcs(pair[1])
+            for members, left in arcs(pair[0])
+            if members & more
+        ]
+        missing = [after for _, after in steps if after not in made]
+        if missing:
+            stack += missing
+            continue
+        stack.pop()
+        spend(1 + len(steps))
+        ended = EPSILON if pair[0].nullable and pair[1].nullable else EMPTY
+        made[pair] = alt(ended, *(concat(byte_set(one), made[after]) for one, after in steps))
+    return made[text, words]
 
 
 @lru_cache(maxsize=1 << 12)  # several calls for each terminal

@@ -67,12 +67,15 @@ class Transcript:
         self._joint, self._expected = joint, expected
         self._stops = tuple(stop.encode() for stop in stops)
         self._bytes = bytearray()
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._taken = 0
         self._searched = 0
 
     def fork(self) -> "Transcript":
         other = copy.copy(self)
         other._bytes = bytearray(self._bytes)
+        other._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        other._decoder.setstate(self._decoder.getstate())
         return other
 
     @property
@@ -121,9 +124,10 @@ class Transcript:
     def take(self, *, final: bool = False) -> str:
         """The text that was not taken yet: all of it if `final`, else the part that is certain."""
         end = len(self._bytes) - (0 if final and not self._waits else self._held_back())
-        text, read = codecs.utf_8_decode(self._bytes[self._taken : end], "replace", final)
-        self._taken += read
-        return text
+        end = max(end, self._taken)
+        piece = bytes(self._bytes[self._taken : end])
+        self._taken = end
+        return self._decoder.decode(piece, final)
 
     def _held_back(self) -> int:
         """Number of last bytes that may begin a stop string or the joint."""
