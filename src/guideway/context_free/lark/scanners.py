@@ -202,23 +202,11 @@ class Scanners:
     def _ways_of(self, there: int) -> Iterable[Way]:
         rivals = self._rivals
         tried = self._lexed(there)
-        alone: dict[str, list[bytes]] = {}
         for each in rivals.among(tried):
             before = tried & (rivals.bits[each] - 1)
-            if self._first and self._is_alone(each, before):
-                alone.setdefault(self._first[each.shape.name], []).append(each.word or b"")
-                continue
             for called in self._called(each, self._inside(each)[0] & there):
                 met = called.rivals & before
                 yield called.ways.get(met) or self._way(called, each, met)
-        for first, words in alone.items():
-            yield self._one_of(first, EPSILON, ANYTHING, tuple(words))
-
-    def _is_alone(self, each: Terminal, before: int) -> bool:
-        """Return True if a string is alike with others and no earlier rival may match at it."""
-        if each.word is None or each.shape.name not in self._first:
-            return False
-        return not self._rivals.of_word(each.word) & before
 
     def _union(self, name: str, guard: Expr, after: Expr, texts: tuple[bytes | Expr, ...]) -> Way:
         """The way of a union of texts."""

@@ -164,7 +164,7 @@ class Rivals:
         self._others: dict[int, list[Terminal]] = {}
         self._all: dict[int, int] = {}
         self._spelled = sum(bit for e, bit in self.bits.items() if e.folded is not None)
-        self._at, self.of_word = cache(self._near_texts), cache(self._near_word)
+        self._at, self._of_word = cache(self._near_texts), cache(self._near_word)
         self.begun: dict[Terminal, int] = {}
         for each, bit in self.bits.items():
             begun = firsts([each.begins]) if each.word is None else 1 << each.word[0]
@@ -185,7 +185,7 @@ class Rivals:
     def of(self, exits: tuple[Exit, ...], called: Terminal) -> int:
         """The rivals that may match at these texts, which all carry the name `called`."""
         word = one_word(alt(*(each.text for each in exits)))
-        return self.of_word(word) if word else self._at(exits, called.folded)
+        return self._of_word(word) if word else self._at(exits, called.folded)
 
     def _near_texts(self, exits: tuple[Exit, ...], folded: bytes | None) -> int:
         begun, found = firsts(each.text for each in exits), 0
