@@ -382,7 +382,7 @@ class Words:
 
 
 def first_members(words: Words, formula: Formula, extras: Extras, write: Write) -> Chosen | None:
-    """Members that satisfy `formula`, those first that leave the least undone; None if none do.
+    """Some members that satisfy `formula`, with few names where that is easy; None if none do.
 
     Raises:
         Unsettled: by `write`.
@@ -538,7 +538,8 @@ class _Search:
 
     def _extend(self, tried: _Try, more: Chosen, rest: Formula, extras: Extras) -> None:
         chosen = (*tried.chosen, *more)
-        texts = tuple(self._words.in_order(chosen)) if any(one.text for one in more) else ()
+        written = any(one.text for one in more)
+        texts = tuple(self._words.in_order(chosen)) if written else tried.texts
         length = tried.length + sum(len(one.text) + 1 for one in more if one.text)
         bound, serial = self._bound(length, rest), next(self._serials)
         self._put(_Try(bound, texts, serial, length, rest, extras, chosen))
