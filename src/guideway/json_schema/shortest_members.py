@@ -282,9 +282,8 @@ def _worth_trying(formula: Iterable[Formula]) -> list[Formula]:
 
 
 MOST_LOOKED_AT = 10_000
-_IN_ORDER = 100  # sets visited in order of length
+_IN_ORDER = 500  # sets visited in order of length
 _MOST_KNOWN = 1 << 16  # formulas cached by `undone`, which live as long as a constraint
-_MANY: Final = 1 << 62
 Write: TypeAlias = "Callable[[int, Formula, Extras], tuple[bytes, Extras] | None]"
 """The text of a member, and the extra keys used with it; None if there is none."""
 Afford: TypeAlias = Callable[[int], bool]
@@ -417,7 +416,7 @@ def least_members(
     """
     longest, found = sum(len(one.text) + 1 for one in known), Chosen()
     for part in components(formula):
-        work = size(part) * len(words.keys)
+        work = 2 * size(part)
         shorter = _Search(words, write, longest).find(
             part, extras, lambda n, w=work: n <= _IN_ORDER and pay(w)
         )
