@@ -6,6 +6,7 @@ The classes are those that have broken other engines: nesting, counts, alternati
 
 import gc
 import json
+import random
 import subprocess
 import sys
 import textwrap
@@ -13,6 +14,7 @@ import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from string import ascii_lowercase
 from typing import Any
 
 import pytest
@@ -352,6 +354,12 @@ def optional_rules(count: int, end: str = "") -> str:
     return f"start: {' '.join(f'r{n}' for n in range(count))} {end}\n{rules}"
 
 
+def drawn(count: int) -> list[str]:
+    """Words of 4 to 12 letters, some of which begin others."""
+    dice = random.Random(1)
+    return ["".join(dice.choices(ascii_lowercase, k=dice.randint(4, 12))) for _ in range(count)]
+
+
 def optional_behind(count: int, end: str = "") -> str:
     rules = "\n".join(f'r{n}: "w{n}"? r{n + 1}' for n in range(count))
     return f"start: r0\n{rules}\nr{count}: {end}"
@@ -365,6 +373,7 @@ GRAMMARS = {
     "a chain of rules": chain(1000),
     "rules that nothing needs": 'start: "a"\n' + chain(1000).replace("start", "end"),
     "alternatives": f"start: {words(1000)}",
+    "ten thousand alternatives": "start: " + " | ".join(f'"{word}"' for word in drawn(10_000)),
     "alternatives that begin one another": "start: " + " | ".join(f'"w{n}"' for n in range(5_000)),
     "alternatives of any case": "start: " + " | ".join(f'"w{n}"i' for n in range(1000)),
     "alternatives that a regex matches": f"start: ({words(1000)}) NAME\nNAME: /[a-z0-9]+/",

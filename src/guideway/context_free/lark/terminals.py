@@ -160,6 +160,7 @@ class Rivals:
         self.bits = {each: 1 << place for place, each in enumerate(tried)}
         self.strings = [(e, bit) for e, bit in self.bits.items() if e.shape.text is not None]
         self.regexes = sum(self.bits.values()) - sum(bit for _, bit in self.strings)
+        self._words = _Words((e.word, bit) for e, bit in self.bits.items() if not e.shape.flags)
         self._folded = _Words((e.folded, bit) for e, bit in self.bits.items())
         self._others: dict[int, list[Terminal]] = {}
         self._all: dict[int, int] = {}
@@ -195,8 +196,8 @@ class Rivals:
 
     def _near_word(self, word: bytes) -> int:
         """The rivals that may match at a word, whatever follows it."""
-        found = 0
-        for each in self.among(self._folded.near(word.lower())):
+        found = self._words.near(word)
+        for each in self.among(self._folded.near(word.lower()) & ~found):
             found |= self.bits[each] if may_meet(word, each.begins) else 0
         for bits, others in self._others.items():
             for each in others if bits >> word[0] & 1 else ():
