@@ -16,20 +16,21 @@ Tail probabilities of scores without a mark are exact, by sums of positive terms
                     several tokens of one green list (hypergeometric)
     gamma           sum of −ln(1 − r) of Gumbel marks: exponential numbers
 
-Terms are positive and added from the smallest, so far tails are exact to the last digits. The
-normal approximation is not: with γ ½ and 200 tokens, P(z > 4) is 2.5e-5, not 3.2e-5.
+All terms are positive, so far tails are exact to eleven digits. The normal approximation is not:
+with γ ½ and 200 tokens, P(z > 4) is 2.5e-5, not 3.2e-5.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias, cast
 
 import numpy as np
 import torch
 from jaxtyping import Bool, Int
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.distributions import Binomial, Poisson
 
 from guideway.automaton.token_tries import Row
 from guideway.sampling.noise import bits, shares
@@ -47,28 +48,19 @@ def binomial_tail(count: int, chance: float, least: int) -> float:
         return 1.0
     if least > count:
         return 0.0
-    at = np.arange(least, count)
-    steps = np.log((count - at) / (at + 1)) + math.log(chance) - math.log1p(-chance)
-    first = (
-        math.lgamma(count + 1)
-        - math.lgamma(least + 1)
-        - math.lgamma(count - least + 1)
-        + least * math.log(chance)
-        + (count - least) * math.log1p(-chance)
-    )
-    return _total(first, steps)
+    number = Binomial(count, torch.tensor(chance, dtype=torch.float64))
+    return _total(number, range(least, count + 1))
 
 
 def gamma_tail(count: int, least: float) -> float:
-    """P(S ≥ least), S a sum of `count` exponential numbers of mean 1.
+    """P(S ≥ least), S a sum of `count` exponential numbers of mean 1: of fewer events in `least`.
 
     >>> round(gamma_tail(1, 2.0) / math.exp(-2), 12), gamma_tail(3, 0.0)
     (1.0, 1.0)
     """
     if least <= 0:
         return 1.0
-    steps = math.log(least) - np.log(np.arange(1, count))
-    return _total(-least, steps) if count else 0.0
+    return _total(Poisson(torch.tensor(least, dtype=torch.float64)), range(count))
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,11 +122,10 @@ def _drawn(weights: Sequence[int], urn: Urn) -> NDArray[np.float64]:
     return spread
 
 
-def _total(first: float, steps: NDArray[np.float64]) -> float:
-    """exp(first) times the sum of the products of the steps' exponentials."""
-    logs = np.concatenate([[first], first + np.cumsum(steps)])
-    top = float(logs.max())
-    return min(1.0, math.exp(top) * float(np.sort(np.exp(logs - top)).sum()))
+def _total(number: Any, values: range) -> float:
+    """The probability that a random number of torch has one of these values."""
+    logs: Tensor = number.log_prob(torch.tensor(values, dtype=torch.float64))
+    return min(1.0, float(logs.logsumexp(0).exp()))
 
 
 Numbers: TypeAlias = NDArray[np.float64]
