@@ -216,12 +216,15 @@ def read(file: Path) -> tuple[Line, dict[str, Line]]:
 
 
 def compare(before: dict[str, Line], after: dict[str, Line]) -> list[str]:
-    """The differences of verdicts and masks, one paragraph for each kind."""
+    """The differences of verdicts and masks, and foreign exceptions, a paragraph for each kind."""
     found = defaultdict[str, list[str]](list)
     for name in before.keys() - after.keys():
         found["only before"].append(name)
     for name in after.keys() - before.keys():
         found["only after"].append(name)
+    for name, line in after.items():
+        if "!" in line["states"]:
+            found["foreign exceptions"].append(f"{name}: {line['error']}")
     for name in sorted(before.keys() & after.keys()):
         for what, where in differences(before[name], after[name]):
             found[what].append(f"{name}{where}")

@@ -153,7 +153,7 @@ def _is_far(length: Any) -> bool:
 
 
 class _Together:
-    """What applies to one value with a part of a schema, from a bounded number of subschemas.
+    """The subschemas that apply to the same value as a part of a schema, up to a number.
 
     Attributes:
         schema: the keywords of strings.

@@ -275,8 +275,7 @@ class Dependent:
             if key < self.count:
                 text = least(self.texts.member(key, colon, self.value(value)))
                 return None if text is None else (text, used)
-            name = least(concat(QUOTE, self.texts.unused(key, used), QUOTE))
-            text = least(concat(colon, self.value(value)))
+            name, text = self._unused_key(key, used, least), least(concat(colon, self.value(value)))
             if name is None or text is None:
                 return None
             looked.add(key_of(name))
@@ -333,17 +332,21 @@ class Dependent:
                 raise Unsettled
             if not found or key < self.count or self.texts.endless(key, spellable):
                 return (b"", used) if found else None
-            text = word(concat(QUOTE, self.texts.unused(key, used), QUOTE))
-            if text is None:
+            name = self._unused_key(key, used, word)
+            if name is None:
                 return None
-            looked.add(name := key_of(text))
-            return b"", used | {name}
+            looked.add(key_of(name))
+            return b"", used | {key_of(name)}
 
         found = first_members(self._words(free), formula, extras, write)
         classes = {one.key for one in found or () if one.key >= self.count}
         if found is not None and all(self.texts.endless(key, spellable) for key in classes):
             self._completions[spellable].keep(found)
         return found
+
+    def _unused_key(self, key: int, used: Extras, least: Least) -> bytes | None:
+        """The shortest key of a class that is not used, with quotes."""
+        return least(concat(QUOTE, self.texts.unused(key, used), QUOTE))
 
     def _words(self, free: list[int]) -> Words:
         return Words(self.keys, free, self.pairs, self.holds, ordered=self.style.ordered)

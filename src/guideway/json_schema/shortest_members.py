@@ -208,7 +208,7 @@ class Completions:
                 return 0
 
     def _told(self, atom: Named | Matching | Found, way: _Way) -> list[frozenset[Formula]]:
-        """What the values that an atom is about satisfy."""
+        """The formulas that hold of each value that an atom is about."""
         if isinstance(atom, Named):
             return [told for key, told in way.told if key.name == atom.name]
         return [told for key, told in way.told if key.among(atom.keys)]
@@ -291,7 +291,7 @@ _decode = json.JSONDecoder().raw_decode
 
 
 class Unsettled(Exception):  # noqa: N818  it says that an answer has to wait, and is no error
-    """Whether a member exists is not known yet."""
+    """It is not known yet whether a member exists."""
 
 
 class Words:
@@ -381,7 +381,7 @@ class Words:
 
 
 def first_members(words: Words, formula: Formula, extras: Extras, write: Write) -> Chosen | None:
-    """Some members that satisfy `formula`, with few names where that is easy; None if none do.
+    """Some members that satisfy `formula`, not always the fewest; None if there are none.
 
     Raises:
         Unsettled: by `write`.
@@ -471,8 +471,8 @@ class _Try:
 
     Attributes:
         formula: what is left after the members.
-        asked: a member that is not written yet.
-        moves: what may come next, once that is asked.
+        asked: the next member, whose text is not known yet.
+        moves: the members or options that are still to be tried.
     """
 
     bound: int
@@ -487,18 +487,17 @@ class _Try:
 
 
 class _Search:
-    """The search for members that satisfy a formula, the shortest first (A*).
+    """The search for members that satisfy a formula.
 
-    Without `longest`, a bound of the length, members have no texts, and the search goes on from the
-    last set.
+    With `longest`, a bound of their length, the shortest members are found (A*). Without it, the
+    search is depth-first, for any members, which have no texts.
     """
 
     def __init__(self, words: Words, write: Write, longest: int | None = None) -> None:
         self._words, self._write, self._longest = words, write, longest
         self._serials, self._seen, self._queue = count(0, -1), set[object](), list[_Try]()
-        # Atoms that are about several members. Which members make up a number is decided by
-        # `fill`, unless they have to be the shortest ones.
-        self._alone = (Found, Unlike) if longest is None else (Found, Unlike, AtLeast)
+        # Atoms about several members. `fill` satisfies AtLeast, but not by the shortest members.
+        self._about_several = (Found, Unlike) if longest is None else (Found, Unlike, AtLeast)
 
     def find(
         self, formula: Formula, extras: Extras, goes_on: Callable[[int], bool]
@@ -562,11 +561,12 @@ class _Search:
         self._seen.add(state)
         spend(1)
         leaves, choices = _split(tried.formula)
-        if choices:
-            moves = self._options(leaves, choices, tried.extras)
-            heappush(self._queue, replace(tried, moves=moves))
-        elif any(isinstance(part.atom, self._alone) for part in leaves):
-            moves = _members(words, leaves, taken)
+        if choices or any(isinstance(part.atom, self._about_several) for part in leaves):
+            moves = (
+                self._options(leaves, choices, tried.extras)
+                if choices
+                else _members(words, leaves, taken)
+            )
             heappush(self._queue, replace(tried, moves=moves))
         elif (found := words.fill(leaves, taken, tried.extras, self._write)) is not None:
             self._extend(tried, found, TRUE, tried.extras)
@@ -598,7 +598,7 @@ class _Search:
 
 
 def _split(formula: Formula) -> tuple[list[Leaf], list[Some]]:
-    """The atoms of a conjunction, and the choices of which they satisfy no option."""
+    """The atoms of a conjunction, and the choices that these atoms leave open."""
     leaves = [part for part in conjuncts(formula) if isinstance(part, Leaf)]
     known = frozenset[Formula](leaves)
     choices = [part for part in conjuncts(formula) if isinstance(part, Some)]

@@ -21,7 +21,7 @@ KINDS: frozenset[Kind] = frozenset(("null", "boolean", "number", "string", "arra
 Draft: TypeAlias = int
 LATEST: Draft = 2020
 JSON_TEXT = "x-guideway-json"
-"""Of a string: the schema of the JSON that it holds; only types ask for that."""
+"""Our keyword for a string that contains JSON: its schema. Only Python types use it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +29,14 @@ class Keyword:
     """A keyword that restricts instances.
 
     Attributes:
-        how: how it is enforced, in words.
+        how: how it is enforced, in words; "" if that depends on its value.
         about: the JSON type that it speaks about, None if there are several.
         schemas: whether its value is a schema ("itself"), or has schemas as "items" or "members".
         first: the first draft that has it.
         last: the last one.
     """
 
-    how: str
+    how: str = ""
     about: Kind | None = None
     schemas: tuple[Literal["itself", "items", "members"], ...] = ()
     first: Draft = 4
@@ -45,8 +45,8 @@ class Keyword:
 
 _KEYWORDS: Final[dict[str, Keyword]] = {
     "type": Keyword("only values of these types can start"),
-    "enum": Keyword("a trie of the spellings of its values"),
-    "const": Keyword("a trie of the spellings of its value", first=6),
+    "enum": Keyword(),
+    "const": Keyword(first=6),
     "minimum maximum exclusiveMinimum exclusiveMaximum": Keyword(
         "an automaton over the digits, for every spelling of a number", "number"
     ),
