@@ -263,6 +263,12 @@ def test_more_beams_than_there_are_texts_are_refused() -> None:
     with pytest.raises(gw.LimitError, match="asks for 4 beams of a prompt, and only 2") as caught:
         generate(batch(b"?"), held, num_beams=4, num_return_sequences=4, eos_token_id=END)
     assert caught.value.given == 4
+    three = LogitsProcessor(gw.Choice(["ab", "b", "cd", "ef"]), BYTES)
+    with pytest.raises(gw.LimitError, match="only 3"):
+        generate(
+            batch(b"?"), three, num_beams=4, num_return_sequences=4, eos_token_id=END,
+            suppress_tokens=[ord("a")],
+        )  # fmt: skip
 
 
 # Refusals and errors.
