@@ -60,7 +60,9 @@ def test_each_item_gets_a_line_even_where_its_process_ends(tmp_path):
     assert "used up its time" in lines["k endless"]["error"]
     assert len(lines["k right"]["masks"]) == 2 * 8  # before and after one token
     assert len(lines["k right"]["steps"]) == 4  # each text is one token
-    assert corpora.compare(lines, lines) == []
+    assert corpora.compare(lines, lines) == [
+        "foreign exceptions: 1 items\n    k foreign: ZeroDivisionError: division by zero"
+    ]
     assert corpora.totals(lines)[0].startswith(
         "k                 8 right, 7 items, 2 process ended"
     )
