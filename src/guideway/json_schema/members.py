@@ -203,7 +203,21 @@ class Dependent:
     # Shortest completions
 
     def least(self, rest: Rest, least: Least) -> list[bytes] | None:
-        return self._least_members(rest, least)
+        """The shortest members that suffice, in order; None if none do."""
+        words, answers = self._words_at(rest.place, least), Answers.of(least)
+        formula = bounded(rest.formula, rest.place, "{}", writes(least))
+
+        def find(extras: Extras, looked: set[str]) -> Chosen | None:
+            first = self._first_members(Rest(rest.place, extras, formula), answers, looked)
+            known = None if first is None else self._with_texts(first, extras, least, looked)
+            if known is None:
+                return None
+            write = self._writing(least, looked)
+            return least_members(words, formula, extras, write, known, answers.afford)
+
+        standing = answers.recall(self, partial(AnswerCache[Chosen | None], None))
+        found = standing.ask((rest.place, formula), rest.extras, find, answers.settled)
+        return None if found is None else words.in_order(found)
 
     def least_after_key(self, rest: Rest, key: int, least: Least) -> bytes | None:
         """The shortest value of a key together with the shortest rest.
@@ -227,7 +241,7 @@ class Dependent:
         for bound, word, behind in sorted(found, key=itemgetter(0, 1)):
             if best is not None and bound > len(best):
                 break
-            members = self._least_members(behind, least)
+            members = self.least(behind, least)
             if members is not None:
                 whole = _joined(word, members)
                 best = min(best or whole, whole, key=lambda one: (len(one), one))
@@ -249,23 +263,6 @@ class Dependent:
         if text is None or members is None:
             return None
         return _joined(text, self._words_at(place, answers).in_order(members))
-
-    def _least_members(self, rest: Rest, least: Least) -> list[bytes] | None:
-        """The shortest members that suffice, in order; None if none do."""
-        words, answers = self._words_at(rest.place, least), Answers.of(least)
-        formula = bounded(rest.formula, rest.place, "{}", writes(least))
-
-        def find(extras: Extras, looked: set[str]) -> Chosen | None:
-            first = self._first_members(Rest(rest.place, extras, formula), answers, looked)
-            known = None if first is None else self._with_texts(first, extras, least, looked)
-            if known is None:
-                return None
-            write = self._writing(least, looked)
-            return least_members(words, formula, extras, write, known, answers.afford)
-
-        standing = answers.recall(self, partial(AnswerCache[Chosen | None], None))
-        found = standing.ask((rest.place, formula), rest.extras, find, answers.settled)
-        return None if found is None else words.in_order(found)
 
     def _writing(self, least: Least, looked: set[str]) -> Write:
         """The shortest member of a key; adds the keys of classes to `looked`."""

@@ -1,4 +1,4 @@
-"""The fewest and shortest members that complete an object."""
+"""Members that complete an object: known ones, any that do, and the shortest."""
 
 import json
 from collections import defaultdict
